@@ -99,7 +99,7 @@ class Accounting(Settings):
 
 
 class Lineage(Settings):
-    """What a period was made of: the inputs that gave it documents, the recipe (JSON), and versions of the code."""
+    """The origin of a period: the inputs that gave it documents, the recipe (JSON), and versions of the code."""
 
     inputs: tuple[str, ...] = ()
     recipe: str = ""

@@ -9,25 +9,25 @@ from ticlm.core.remote.credentials import without_credentials
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Numbers of errors of a storage that has no room."""
 CLOSED = (errno.EACCES, errno.EROFS, errno.EPERM)
-"""Those of a storage that this user may not write."""
+"""Numbers of errors of a storage that this user may not write."""
 FAILING = (
     errno.EIO,
     errno.ESTALE,
     errno.ETIMEDOUT,
     errno.ENOTCONN,
     errno.ENOTDIR,  # where a root stood, there is something else
-    getattr(errno, "EREMOTEIO", errno.EIO),
+    getattr(errno, "EREMOTEIO", errno.EIO),  # a number of Linux alone
 )
-"""Those of a storage that does not work as it should."""
+"""Numbers of errors of a storage that does not work as it should."""
 
 
 def of_storage(error: BaseException, where: str = "") -> OSError | None:
     """Return the error of a full or failing storage that an error follows from, or None if there is none.
 
-    Libraries hide it: torch says `unexpected pos` of an archive that it could not write to its end. One without a
+    Libraries hide it: torch says `unexpected pos` of an archive that it could not write to its end. An error without a
     path gets `where`.
     """
-    seen = set[int]()
+    seen = set[int]()  # causes may form a circle
     found: BaseException | None = error
     while found is not None and id(found) not in seen:
         seen.add(id(found))
@@ -39,7 +39,8 @@ def of_storage(error: BaseException, where: str = "") -> OSError | None:
 
 def in_one_line(error: BaseException) -> str:
     """Return the first 300 characters of what an error of some library says, or its name if it says nothing; without
-    credentials of URLs, of which the cut could leave a half that nobody knows again."""
+    credentials of URLs."""
+    # Credentials go before the cut: half of a URL is not recognised as one, and would keep half of a password.
     return without_credentials(" ".join(str(error).split()))[:300] or type(error).__name__
 
 

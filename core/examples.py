@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 INFO = "examples.json"
-ROW_GROUP = 1024
+ROW_GROUP = 1024  # examples held in memory; another size would give every set another hash
 LATER = ("question", "outdated", "parts")
 """Columns that a file has only if one of its examples needs them."""
 MASK = "<extra_id_0>"
@@ -92,8 +92,8 @@ class SubsetManifest(Settings):
 
 
 class PeriodExamples(Settings):
-    """What one period holds. `steps` count what was read and what every step left out. `statistics` are counts by name
-    and class, such as changed pages, questions per month, answers per question."""
+    """The content of one period. `steps` count the examples that were read, and those that each step left out.
+    `statistics` are counts by name and class, such as changed pages, questions per month, answers per question."""
 
     period: Period
     subsets: dict[Subset, SubsetManifest]
@@ -181,7 +181,7 @@ def publish(store: Store, manifest: PeriodExamples, subsets: Mapping[Subset, Ite
 
 @contextmanager
 def _placing(store: Store, path: str) -> Iterator[IO[bytes]]:
-    """Open a file to write that can be begun anew; in a bucket it is a local one that is uploaded after the block."""
+    """Open a file that can be truncated while it is written; for a remote store a local one, uploaded at the end."""
     if store.is_local:
         with store.writing(path) as file:
             yield file
@@ -220,8 +220,8 @@ def write_parquet(file: IO[bytes], examples: Iterable[Example]) -> int:
 
 
 def _written(file: IO[bytes], examples: Iterable[Example], used: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    """Write examples with the `used` columns of LATER, up to the first row group that needs another one; return how
-    many were written and the columns that are known to be needed."""
+    """Write examples with the `used` columns of LATER, up to the first row group that needs another one; return their
+    number and the columns that are known to be needed."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -260,14 +260,14 @@ def _row(e: Example) -> dict[str, Any]:
 
 
 def _schema(used: Sequence[str]) -> pa.Schema:
-    """Return the columns of a subset's file; `used` are those of the later ones that its examples need, so that the
-    files of sets that need none stay as they were."""
+    """Return the columns of a subset's file; `used` are the columns of LATER that its examples need."""
     import pyarrow as pa
 
     span = pa.struct([("start", pa.int32()), ("end", pa.int32())])
     strings = pa.list_(pa.string())
     parts = pa.list_(pa.struct([("name", pa.string()), ("spans", pa.list_(span))]))
     kinds = {"aliases": strings, "choices": strings, "nouns": pa.list_(span), "outdated": strings, "parts": parts}
+    # A column of LATER that no example needs is left out: files of sets from before there was one keep their bytes.
     names = ("id", "text", "answer", "aliases", "choices", "nouns", "source", "about", *used)
     return pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in names], {b"format": b"1"})
 
@@ -277,7 +277,7 @@ def _spans(spans: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
 
 
 def _pairs(spans: Sequence[Mapping[str, int]]) -> tuple[tuple[int, int], ...]:
-    """Return spans as they were before `_spans`."""
+    """Return the (start, end) pairs that `_spans` has turned into rows of a file."""
     return tuple((one["start"], one["end"]) for one in spans)
 
 

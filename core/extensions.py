@@ -139,7 +139,7 @@ def check_names(value: Settings) -> None:
 
 
 def object_at(path: str) -> Any:
-    """Return what an import path `package.module:NAME` names. Raises InputError in one line if it cannot be imported.
+    """Return the object at an import path `package.module:NAME`. Raises InputError in one line if that fails.
 
     The current folder is searched after everything that is installed.
     """
@@ -181,7 +181,7 @@ def own_classes(value: Settings) -> tuple[type[Settings], ...]:
 
 
 def load_entry_points(group: str) -> None:
-    """Import what installed packages offer as entry points of a group. One that cannot be imported is passed over."""
+    """Import the entry points of a group that installed packages offer; pass over those that cannot be imported."""
     from importlib import metadata
 
     for entry in metadata.entry_points(group=group):

@@ -16,8 +16,8 @@ from ticlm.core.settings import Settings
 
 
 def hash64(text: str) -> int:
-    """Return the 64-bit BLAKE2b hash of the text, as an unsigned integer: the same in every process and on every
-    machine."""
+    """Return the 64-bit BLAKE2b hash of the text, as an unsigned integer."""
+    # Python's own hash of a text differs from process to process.
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
@@ -31,8 +31,8 @@ def fingerprint(value: object) -> str:
 
 
 def _canonical(value: object) -> str:
-    """Return a value as JSON without spaces. Written by hand for speed: the plan of one of the papers' tables holds a
-    million values."""
+    """Return a value as JSON without spaces."""
+    # By hand, not by json.dumps: the plan of one of the papers' tables holds a million values.
     plain = _PLAIN.get(type(value))
     if plain is not None:
         return plain(value)
@@ -64,6 +64,8 @@ def _canonical(value: object) -> str:
     )
 
 
+# Floats and bytes carry the name of their type, so that 1 and 1.0, or a text and its bytes, have different hashes. A
+# float is written in hexadecimal: every bit of it counts, and NaN and infinities, which JSON lacks, have a form too.
 _PLAIN: dict[type, Callable[[Any], str]] = {
     str: lambda text: _quoted(without_credentials(text) if "://" in text else text),
     int: int.__repr__,
@@ -78,5 +80,6 @@ _PLAIN: dict[type, Callable[[Any], str]] = {
 def _layout(kind: type[Settings]) -> tuple[str, list[tuple[str, str]], bool]:
     """Return how the canonical form of a class's values begins, for each field its name and its written form, and
     whether the class may leave fields out."""
+    # In the order of their names: fields that change places in a class change no id.
     fields = [(name, f"{_quoted(name)}:") for name in sorted(kind.model_fields)]
     return f"[{_quoted(kind.identity_name)},{{", fields, kind.without_meaning is not Settings.without_meaning

@@ -20,7 +20,7 @@ from ticlm.core.writers import lease_files, presence
 from ticlm.core.writers.lease_files import Holder
 
 HEARTBEAT_S = 10.0
-STALE_S = 60.0
+STALE_S = 60.0  # six beats: a heart is patient with a storage for one beat (`Lease.beat`), and may miss several
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def lease(store: Store, purpose: str) -> Iterator[None]:
     """
     store.check_writable()
     token = uuid.uuid4().hex
-    with presence.marked(token):
+    with presence.marked(token):  # before the lease names the token: who reads it must find the mark
         try:
             held = claim(store, purpose, token)
         except BaseException:
@@ -98,7 +98,7 @@ class Lease:
         presence.forget(self.holder.token)
 
     def successor(self) -> list[TakenOver]:
-        """Return the error that names who holds the root now, if it is somebody else."""
+        """Return the error that names the writer that holds the root now; none if it is this one."""
         try:
             with patience(HEARTBEAT_S):
                 self._check()
@@ -147,7 +147,8 @@ def claim(store: Store, purpose: str, token: str) -> Lease:
     if not store.create(paths.lease(mine.number), mine.holder.model_dump_json().encode()):
         raise simultaneous
     others = [other for other in lease_files.numbers(store) if other != mine.number]
-    if max(others, default=0) > mine.number:  # a whole lease came and went meanwhile
+    # Another writer took and gave back the lease with this number since the look, and its successor is there.
+    if max(others, default=0) > mine.number:
         store.remove(paths.lease(mine.number))
         raise simultaneous
     for other in others:
@@ -172,6 +173,7 @@ def _await_free(store: Store, number: int) -> Holder | None:
         raise _in_use(store, holder)
     left = STALE_S
     if holder is not None:
+        # The holder's clock may be wrong by hours. Two whole beats of this clock are watched, whatever the beat says.
         left = min(STALE_S, max(2 * HEARTBEAT_S, STALE_S - (time.time() - holder.beat)))
     who = f"{store.uri(path)} is damaged" if holder is None else f"root {store.root} was held last by {holder}"
     message = f"{who}; watching for up to {left:.0f} s whether its writer lives"

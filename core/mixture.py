@@ -97,12 +97,14 @@ def allot(total: int, weights: Mapping[K, float | int | Fraction]) -> dict[K, in
     """
     shares = [Fraction(str(w)) if isinstance(w, float) else w for w in weights.values()]
     scale = math.lcm(*(w.denominator for w in shares))
+    # Whole numbers from here on: no rounding of a float decides which source gets the last row.
     exact = [w.numerator * (scale // w.denominator) for w in shares]
     whole = sum(exact)
     if whole <= 0 or min(exact) < 0:
         raise ValueError(f"weights must not be negative and must sum to more than 0, got {list(weights.values())}")
     divided = [divmod(total * w, whole) for w in exact]
     parts, rests = [part for part, _ in divided], [rest for _, rest in divided]
+    # sorted() keeps the order of equals, with `reverse` too: so ties go to the first.
     for place in sorted(range(len(parts)), key=rests.__getitem__, reverse=True)[: total - sum(parts)]:
         parts[place] += 1
     return dict(zip(weights, parts))

@@ -109,14 +109,14 @@ def not_a_number(attempt: str) -> str:
     return f"{attempt}/no-number.json"
 
 
-def mid_rounds(attempt: str) -> str:
+def mid_round_checkpoints(attempt: str) -> str:
     """Return the folder of an attempt's mid-round checkpoints."""
     return f"{attempt}/{STEPS}"
 
 
-def mid_round(attempt: str, step: int) -> str:
+def mid_round_checkpoint(attempt: str, step: int) -> str:
     """Return the folder of the mid-round checkpoint that an attempt wrote after `step` steps."""
-    return f"{mid_rounds(attempt)}/{step_name(step)}"
+    return f"{mid_round_checkpoints(attempt)}/{step_name(step)}"
 
 
 MID_ROUND_FILES = "files"
@@ -125,17 +125,18 @@ MID_ROUND_FILES = "files"
 
 def step_name(step: int) -> str:
     """Return how a number of steps is written in a folder's name."""
+    # With leading zeros, names sort as their numbers do: `cluster.restarts.progress` compares them as texts.
     return f"{step:08d}"
 
 
-def insides(round_folder: str) -> str:
+def mid_round_models(round_folder: str) -> str:
     """Return the folder of the models that were published inside a round, one folder per step."""
     return f"{round_folder}/{INSIDE}"
 
 
-def inside(round_folder: str, step: int) -> str:
+def mid_round_model(round_folder: str, step: int) -> str:
     """Return the folder of the work of publishing a round's weights after `step` steps."""
-    return f"{insides(round_folder)}/{step_name(step)}"
+    return f"{mid_round_models(round_folder)}/{step_name(step)}"
 
 
 def cells(weights: str) -> str:
@@ -149,7 +150,7 @@ def cells_file(weights: str, which: str) -> str:
 
 
 def predictions(weights: str) -> str:
-    """Return the folder with what a checkpoint answered to single examples."""
+    """Return the folder with a checkpoint's answers to single examples."""
     return f"{PREDICTIONS}/{weights[:16]}"
 
 

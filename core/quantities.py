@@ -19,6 +19,7 @@ def scaled(value: float, units: Sequence[tuple[float, str]]) -> str:
     """Return a finite value with three digits and the suffix of the largest of the `units` (scale, suffix) that it
     reaches when rounded: 1.16T, 20.5M. A value below the smallest unit has no decimals and no suffix."""
     for scale, suffix in units:
+        # By what a value is rounded to: 999.6 is shown as 1.00K, and 9.996M as 10.0M, never with four digits.
         if abs(value) >= 0.9995 * scale:
             shown = value / scale
             places = 0 if abs(shown) >= 99.95 else 1 if abs(shown) >= 9.995 else 2

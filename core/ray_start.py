@@ -35,9 +35,10 @@ def arguments() -> dict[str, Any]:
     """
     from ray.job_config import JobConfig
 
-    class Job(JobConfig):  # type: ignore[misc]
+    # Ray adds the driver's folder to the path of a job, unless the job brings a folder of its own.
+    class WithoutFolder(JobConfig):  # type: ignore[misc]
         def _runtime_env_has_working_dir(self) -> bool:
-            return True  # Ray adds no folder to the path of a job that brings its own
+            return True
 
     folders, patience = extensions.own_folders(), os.environ.get(VARIABLE)
 
@@ -47,7 +48,10 @@ def arguments() -> dict[str, Any]:
             os.environ.setdefault(VARIABLE, patience)
 
     needed = folders or patience is not None
-    return {"job_config": Job(), **({"runtime_env": {"worker_process_setup_hook": prepare}} if needed else {})}
+    return {
+        "job_config": WithoutFolder(),
+        **({"runtime_env": {"worker_process_setup_hook": prepare}} if needed else {}),
+    }
 
 
 def connect() -> bool:
@@ -111,18 +115,18 @@ def joined(address: str) -> Any:
 
 
 def check_owner(address: str) -> None:
-    """Have an actor of this process answer once: a Ray that can be joined may still not reach those who joined it.
+    """Start an actor and wait for one answer: a Ray that lets this process join may still not reach it.
 
-    It starts again if its node is lost. Raises InputError, with Ray's reason, if it dies of anything else. An actor
-    that only does not begin says nothing.
+    The actor starts again if its node is lost. Raises InputError, with Ray's reason, if it dies of anything else. An
+    actor for which there is no room within PATIENCE_S says nothing.
     """
     import ray
 
-    class Silent:  # in a function, so that it travels whole: nodes need not have this module
+    class Idle:  # in a function, so that it travels whole: nodes need not have this module
         def answer(self) -> None:
             pass
 
-    actor = ray.remote(num_cpus=0, max_restarts=STARTS, max_task_retries=STARTS)(Silent).remote()
+    actor = ray.remote(num_cpus=0, max_restarts=STARTS, max_task_retries=STARTS)(Idle).remote()
     try:
         ray.get(actor.answer.remote(), timeout=PATIENCE_S)
     except ray.exceptions.GetTimeoutError:

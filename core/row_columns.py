@@ -24,7 +24,7 @@ TARGETS = "targets"
 
 
 class ColumnNeed(NamedTuple):
-    """What an objective needs of a column: its length, as the study's `length` plus `extra` (None: any length), and
+    """The demands of an objective on a column: its length, as the study's `length` plus `extra` (None: any length), and
     the token id that fills its rows up (`pad`; None: the objective reads every token of a row)."""
 
     extra: int | None = 0

@@ -30,6 +30,7 @@ def keyed(*key: int) -> np.random.Generator:
     """Return a generator that depends on the key alone (Philox, the same on every platform)."""
     import numpy as np
 
+    # SeedSequence refuses negative numbers, so they are read as unsigned ones of 64 bits.
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([k & 0xFFFFFFFFFFFFFFFF for k in key])))
 
 

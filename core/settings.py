@@ -35,8 +35,11 @@ class Settings(BaseModel):
         cls.identity_name = name if version == 1 else f"{name}@{version}"
 
     def without_meaning(self) -> frozenset[str]:
-        """Return the fields that identities leave out. A class that gets a field later names it here while it has the
-        value that means what was done before there was such a field, so that finished work keeps its id."""
+        """Return the fields that identities leave out.
+
+        A class to which a field is added later returns that field while its value means the behaviour from before. So
+        finished work keeps its id.
+        """
         return frozenset()
 
 
@@ -123,13 +126,13 @@ def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any],
     if not isinstance(other, str):
         raise InputError(f"{where}: extends: expected the name of one settings file, got {other!r}")
     try:
-        whole, _ = _read(_beside(name, other, folder), folder, (*above, where))
+        whole, _ = _read(_resolved_name(name, other, folder), folder, (*above, where))
     except InputError as error:
         raise InputError(f"{where}: extends: {error}") from None
     return merged(whole, data), where
 
 
-def _beside(file: str, other: str, folder: str) -> str:
+def _resolved_name(file: str, other: str, folder: str) -> str:
     """Return the name of the file that `file` calls `other`."""
     if "://" in other or other in packaged(folder):
         return other

@@ -20,7 +20,7 @@ from multiprocessing.process import BaseProcess
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
-_install = signal.signal
+_install = signal.signal  # kept, as `keeping_sigterm` puts another function in its place for a while
 T = TypeVar("T")
 R = TypeVar("R")
 WAKE_S = 0.5
@@ -124,7 +124,7 @@ def _halt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def first_done(futures: Iterable[Future[T]], timeout_s: float = math.inf) -> set[Future[T]]:
-    """Wait until one of the futures is done, but at most `timeout_s`; return those that are done."""
+    """Wait until a future is done, but at most `timeout_s`. Return all futures that are done."""
     futures, deadline = list(futures), time.monotonic() + timeout_s
     while True:
         left = deadline - time.monotonic()
@@ -159,6 +159,7 @@ class Threads(ThreadPoolExecutor):
 
     def map(self, fn: Callable[..., R], *iterables: Iterable[Any]) -> Iterator[R]:  # type: ignore[override]
         """Begin to call `fn` on all items; return an iterator over the results, in the order of the items."""
+        # The first one last: popped when its result is taken, so that no result is held longer than it is used.
         left = [self.submit(fn, *items) for items in zip(*iterables)][::-1]
 
         def results() -> Iterator[R]:

@@ -47,6 +47,7 @@ class Store:
     def __init__(self, root: str | os.PathLike[str], lease: int | None = None) -> None:
         self.root, self.lease = str(root).rstrip("/") or "/", lease
         try:
+            # Other processes write here too: a cached listing would hide their files.
             fs, base = fsspec.url_to_fs(self.root, use_listings_cache=False)
         except (ImportError, ValueError) as error:
             raise InputError(f"root {self.root}: {error}") from None
@@ -81,7 +82,7 @@ class Store:
         return cast(bytes, self.fs.cat_file(self.path(path)))
 
     def read_json(self, path: str) -> dict[str, Any]:
-        """Return what a JSON file holds."""
+        """Return the object in a JSON file."""
         return cast(dict[str, Any], json.loads(self.read(path)))
 
     def write(self, path: str, data: bytes) -> None:
@@ -126,10 +127,12 @@ class Store:
         with aside(self.path(path)) as (temporary, file):
             file.write(data)
         try:
+            # A link fails where a file is already; a rename would replace that file.
             os.link(temporary, self.path(path))
             return True
         except FileExistsError:
-            return os.stat(temporary).st_nlink == 2  # NFS: it was done
+            # NFS may do the link, lose the answer and try again: two links mean that it was done.
+            return os.stat(temporary).st_nlink == 2
         finally:
             os.unlink(temporary)
 
@@ -251,7 +254,7 @@ class Attempt:
         return paths.attempt(self.folder, self.name)
 
     def publish(self, about: Mapping[str, Any], names: list[str] | None = None) -> Record:
-        """Write the record, and return the one that now stands: this one, or that of a rival who was first.
+        """Write the record, and return the record that now stands: this one, or a rival's who was first.
 
         The record names every file of this attempt, or just those in `names`, relative to the attempt's folder.
         """

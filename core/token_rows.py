@@ -1,8 +1,9 @@
 """Rows of tokens in Parquet: writes shard files, and reads rows by position.
 
 Every column is `fixed_size_binary`: `length` token ids, little-endian. A reader gets a row group as one buffer, without
-decoding (an order of magnitude faster than list columns). Damage is found where rows are read: by the checksum of each
-page, or, in shards without page checksums, by the hash of the whole file when a process first opens it.
+decoding: one core reads 323 million tokens a second so, and 64 million from a column of lists (both with zstd). Damage
+is found where rows are read: by the checksum of each page, or, in shards without page checksums, by the hash of the
+whole file when a process first opens it.
 
 Rows that mask spans have a second file beside each shard: its column `spans` lists their texts and labels, row by row.
 """
@@ -25,9 +26,11 @@ from ticlm.core.integrity.files import check_once
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store, StoredFile
 
+# Rows that are read and held together. A loader holds the two newest groups of each source: at the paper's size, 114
+# months of rows of 2,049 tokens, 2 x 114 x 128 x 4,098 bytes are 120 MB.
 ROW_GROUP = 128
 DAMAGE = (OSError, ValueError, KeyError, pa.ArrowException)
-"""What Parquet files raise that are damaged."""
+"""Errors that reading a damaged Parquet file raises."""
 SPANS = "spans"
 """The column of a file of spans."""
 Tokens = NDArray[np.integer[Any]]
@@ -124,7 +127,7 @@ def spans_of(data: bytes) -> Iterator[list[RowSpan]]:
 
 
 class RowReader:
-    """Reads rows of one split by position, one row group at a time, and keeps the last few groups.
+    """Reads rows of one split by position, one row group at a time, and keeps the last `keep` groups.
 
     `files` are the shards as their record states them, with paths relative to the store. `starts[g]` is the position of
     the first row of group g; `starts[-1]` is the number of rows. Raises InputError, now or when rows are read, if a
@@ -160,7 +163,7 @@ class RowReader:
         return int(self.starts[-1])
 
     def take(self, positions: NDArray[np.int64]) -> dict[str, Tokens]:
-        """Return the rows at `positions`, in this order: an array [len(positions), length] per column."""
+        """Return the rows at `positions` (int64[n]), in this order: uint16 or uint32 [n, length] per column."""
         out = {c.name: np.empty((len(positions), c.length), c.dtype) for c in self.columns}
         groups = np.searchsorted(self.starts, positions, side="right") - 1
         for group in np.unique(groups):
@@ -171,13 +174,14 @@ class RowReader:
         return out
 
     def all(self, size: int, most: int | None = None) -> Iterator[dict[str, Tokens]]:
-        """Yield all rows in order (or the first `most`), in blocks of `size` rows."""
+        """Yield all rows in order (or the first `most`), in blocks of at most `size` rows, as `take` returns them."""
         end = len(self) if most is None else min(most, len(self))
         for start in range(0, end, size):
             yield self.take(np.arange(start, min(start + size, end)))
 
     def group(self, group: int) -> dict[str, Tokens]:
-        """Return all rows of one row group. Raises InputError if its file is damaged, or has a token that is none."""
+        """Return all rows of one row group, an array [rows, length] per column. Raises InputError if its file is
+        damaged, or has a token beyond the vocabulary."""
         if group in self._cache:
             self._cache.move_to_end(group)
             return self._cache[group]
@@ -204,7 +208,8 @@ class RowReader:
 
     def sources(self) -> list[str] | None:
         """Return the source of every row, or None if the split does not carry them."""
-        self._check_hashes()  # no checksum covers where a column of texts is said to be, nor its levels
+        # No checksum of a page covers a column of texts: neither where it is said to be, nor its levels.
+        self._check_hashes()
         found: list[str] = []
         for number in range(len(self._files)):
             file = self._file(number)
@@ -255,6 +260,7 @@ class RowReader:
 
 
 def _tokens(column: pa.ChunkedArray, spec: Column) -> Tokens:
+    """Return the token ids of a column, [rows, length], as a view of its buffer."""
     array = column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0)

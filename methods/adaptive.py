@@ -84,7 +84,8 @@ class AdaptiveReplay(Replay):
         return Mixture.of(allot(budget, shares | {now: 1 - rest}))
 
     def rule(self, label: str, timeline: MethodTimeline) -> str:
-        """Return what the round's shares follow from beside losses; empty if there are not two old periods to share."""
+        """Return the fingerprint of the rule that makes the round's shares from losses; empty if there are fewer than
+        two old periods to share."""
         past = self.kept(timeline.seen(label)[:-1])
         return fingerprint(self) if len(past) > 1 else ""
 
@@ -92,7 +93,8 @@ class AdaptiveReplay(Replay):
         return bool(self.rule(label, timeline)) and self._history(label, timeline) is None
 
     def mixtures(self, label: str, timeline: MethodTimeline) -> tuple[Mixture, ...]:
-        history = self._history(label, timeline)  # asked in every round, as the next ones need what is recorded here
+        # Asked in every round, also where the answer decides nothing: later rounds need what is recorded at this one.
+        history = self._history(label, timeline)
 
         def share(seen: Sequence[Source], budget: int) -> Mixture:
             past = [old.period for old in seen[:-1]]
@@ -109,9 +111,9 @@ class AdaptiveReplay(Replay):
         return {period: found.get(period, mean) for period in past}
 
     def _history(self, label: str, timeline: MethodTimeline) -> list[Recorded] | None:
-        """Return what is recorded of the run's checkpoints before `label`, oldest first; None: something is missing.
+        """Return the records of the run's checkpoints before `label`, oldest first; None if one of them is missing.
 
-        Each one is measured on the periods that the round after it may replay.
+        A checkpoint is measured on the periods that the round after it may replay.
         """
         history: list[Recorded | None] = []
         for trained in timeline.trained_before(label):
@@ -181,7 +183,7 @@ class SpacedReplay(AdaptiveReplay):
 
 
 def losses_of(period: Label, history: Sequence[Recorded]) -> list[Fraction]:
-    """Return the recorded losses on a period, oldest first."""
+    """Return the recorded losses on a period in nats per token, oldest first."""
     return [recorded.losses[period] for recorded in history if period in recorded.losses]
 
 
@@ -201,11 +203,13 @@ def _is_rehearsed(period: Label, recorded: Recorded) -> bool:
         return False
     *old, own = recorded.drawn
     rows = sum(recorded.drawn[one] for one in old)
+    # An even division in whole rows gives some periods one row less than others: the floor counts as even.
     return period == own or recorded.drawn[period] >= rows // len(old)
 
 
 def _fall(period: Label, history: Sequence[Recorded]) -> float | None:
-    """Return the predicted fall of loss per row; None before there are losses at two numbers of rows."""
+    """Return the fall of loss per row that a power law expects, α (L − ε) / n in nats; None before there are losses at
+    two numbers of rows (ADO, arXiv 2410.11820)."""
     rows = accumulate(recorded.drawn.get(period, 0) for recorded in history)
     points = {n: float(at.losses[period]) for n, at in zip(rows, history) if n and period in at.losses}
     if len(points) < 2:
@@ -221,6 +225,7 @@ def _power_law(points: Mapping[int, float], floor: float) -> tuple[float, float,
 
     It is the least-squares line of log(L − ε) over log n. Errors are rounded, so that ties go to the smaller α.
     """
+    # fsum rounds once, whatever the order of its terms. Logs are taken about their mean, so that no large sums cancel.
     x = [math.log(n) for n in points]
     y = [math.log(max(loss - floor, 1 / NATS)) for loss in points.values()]
     centre, height = math.fsum(x) / len(x), math.fsum(y) / len(y)

@@ -31,6 +31,7 @@ from ticlm.methods.schedules import (
 )
 from ticlm.methods.seams import Adapter, Replay
 
+# The seven Oracles of TiC-LM, as released.
 ORACLE_CUTOFFS = ("201305", "201501", "201701", "201901", "202101", "202301", "202407")
 
 # TiC-LM, Table 9. Table 2 has the first two, alone and with AR.
@@ -47,7 +48,7 @@ NEWS = {"schedule": LinearDecay(max_rate=1e-3)}
 ADDITIONS: dict[str, Adapter] = {
     "ckl-lora": LoRA(),
     "ckl-k-adapter-2": KAdapter(layers=(1, 11)),
-    "ckl-k-adapter-3": KAdapter(layers=(1, 11, 23)),
+    "ckl-k-adapter-3": KAdapter(layers=(1, 11, 23)),  # an assumption: the layers of k = 3 were not released
     "ckl-modular": Modular(),
 }
 CKL = (

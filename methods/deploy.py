@@ -35,9 +35,10 @@ class Averaging(Deploy):
 
     @abstractmethod
     def parts(self, trunk: Sequence[str], previous: str | None) -> Parts:
-        """Return what is averaged for the newest checkpoint of `trunk` (oldest first), and the weights, which sum to 1.
+        """Return the checkpoints to average for the newest one of `trunk` (oldest first), with weights that sum to 1.
 
-        `previous` is what was deployed for the period before; None: nothing was. One part is that checkpoint itself.
+        `previous` is the checkpoint that was deployed for the period before, or None. A single part is not averaged:
+        that checkpoint itself is deployed.
         """
         raise NotImplementedError
 
@@ -63,15 +64,15 @@ class ExponentialAverage(Averaging):
         return ((previous, self.beta), (trunk[-1], 1 - self.beta))
 
 
-class Window(Averaging):
-    """Base of averages over the last checkpoints; over those that there are, while these are fewer."""
+class WindowAveraging(Averaging):
+    """Base of averages over the last checkpoints, or over all as long as there are fewer."""
 
     last: int = Field(4, gt=1)
     """Checkpoints that are averaged, the newest included."""
 
     @abstractmethod
     def kept(self, progress: float) -> float:
-        """Return the share of an update that is left in the average, by how old it is: from 1 at 0 to 0 at 1."""
+        """Return the share of an update that is left in the average, from 1 at `progress` 0 to 0 at 1."""
         raise NotImplementedError
 
     def parts(self, trunk: Sequence[str], previous: str | None) -> Parts:
@@ -84,7 +85,7 @@ class Window(Averaging):
             raise ValueError(f"last is {self.last} checkpoints, and a run of this study has only {rounds}")
 
 
-class MeanOfLast(Window):
+class MeanOfLast(WindowAveraging):
     """The plain mean of the last checkpoints."""
 
     kind: Literal["mean"] = "mean"
@@ -97,7 +98,7 @@ class MeanOfLast(Window):
         return tuple((key, 1 / len(keys)) for key in keys)
 
 
-class DecayShaped(Window):
+class DecayShaped(WindowAveraging):
     """An average that gives the updates between the last checkpoints the weights which a decaying rate would have given
     them (WSM, arXiv 2507.17634). With n checkpoints and a decay D from D(0) = 1 to D(1) = 0, checkpoint i = 0 … n − 1
     has the weight D(i / n) − D((i + 1) / n). A linear decay is the plain mean."""
@@ -145,7 +146,7 @@ class Leaf(Deploy):
         return self
 
     def parted(self, request: RoundRequest, batch_tokens: int) -> tuple[RoundRequest, RoundRequest]:
-        """Return what the trunk trains on of a round, and what its leaf does, which is in whole steps.
+        """Return the trunk's part of a round, and the leaf's part, which is in whole steps.
 
         Each mixture of the round is parted in the proportions of its sources. A leaf of no step draws nothing.
         """
@@ -193,6 +194,6 @@ def _without(mixture: Mixture, part: Mixture) -> Mixture:
 
 
 def _drawing(mixture: Mixture, tokens: Sequence[int]) -> Mixture:
-    """Return a mixture that draws so many tokens of its sources; those that give nothing are left out."""
+    """Return a mixture that draws `tokens` from its sources, in their order. Sources with 0 tokens are left out."""
     shares = zip(mixture.shares, tokens)
     return Mixture(shares=tuple(Share(source=s.source, tokens=n, kept=s.kept) for s, n in shares if n))

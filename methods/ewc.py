@@ -32,6 +32,7 @@ class EWC(Penalty):
     """Whether the loss whose gradient is squared includes the z-loss."""
 
     def reads(self, previous: Source, now: Source) -> Source:
+        # TiC-LM's text says the previous month; its code streams the new one.
         return previous if self.data == "previous" else now
 
     def added_work(self, steps: int) -> float:
@@ -48,10 +49,13 @@ class EWC(Penalty):
 
 
 def fisher(context: Context, batches: int, z_loss: bool) -> dict[str, Tensor]:
-    """Return the diagonal of the empirical Fisher information by parameter, sharded as the module is; zeros if it is
-    about to be loaded. A batch's gradient is squared after its reduction, so the result is the same on any number of
-    workers."""
+    """Return the diagonal of the empirical Fisher information by parameter, float32 in the parameter's shape and
+    sharded as it is: the mean over `batches` of the squared gradient of a batch's mean loss. Zeros on a restart:
+    F is loaded then (Kirkpatrick et al., 2017; TiC-LM, section 5)."""
     import torch
+
+    # A batch's gradient is squared after it was summed over the workers: F is the same for any number of them. The
+    # code released with TiC-LM takes 101 batches and divides by 100; here both numbers are `batches`.
 
     module = context.module
     total = {name: torch.zeros_like(p) for name, p in module.named_parameters() if p.requires_grad}
@@ -71,7 +75,8 @@ def fisher(context: Context, batches: int, z_loss: bool) -> dict[str, Tensor]:
 
 
 class EWCState:
-    """EWC during a round. Only F is saved: the anchor is the round's starting weights, which a resumed round has."""
+    """EWC during a round: `anchor` and `fisher` by parameter, this rank's shards. Only F is saved: the anchor is the
+    round's starting weights, which a resumed round has."""
 
     def __init__(self, weight: float, anchor: dict[str, Tensor], fisher: dict[str, Tensor]) -> None:
         self.weight, self.anchor, self.fisher = weight, anchor, fisher

@@ -18,12 +18,12 @@ embeddings are not, so the decoder is trained, with what earlier phases added to
 
 
 def frozen(rule: Freeze | None, adapter: Adapter | None) -> Freeze:
-    """Return a method's rule: where it gives none, all weights are frozen beside an adapter, and none without one."""
+    """Return a method's rule. Where it gives none, all own weights are frozen beside an adapter, and none without."""
     return rule or ("nothing" if adapter is None else "all")
 
 
 def freeze(module: nn.Module, rule: Freeze, newest: int | None) -> None:
-    """Let gradients reach what a rule leaves, and the adapter of depth `newest`, if one is given; nothing else.
+    """Set which weights get gradients: those that the rule does not freeze, and the adapter of depth `newest`, if any.
 
     Raises InputError if the model has no encoder to freeze, or if nothing is left to train.
     """
@@ -33,6 +33,8 @@ def freeze(module: nn.Module, rule: Freeze, newest: int | None) -> None:
         if not getattr(model.config, "is_encoder_decoder", False):
             raise InputError(f"freeze: encoder, but {model.config.model_type} has no encoder of its own; give all")
         model.get_encoder().requires_grad_(False)
+        # T5 shares this table with its decoder and output layer: frozen with the encoder, as in CKL, whose counts of
+        # trained parameters (402,728,448 and what is added) leave it out.
         model.get_input_embeddings().requires_grad_(False)
     for name, parameter in module.named_parameters():
         if newest is not None and f"adapter_{newest}" in name.split("."):

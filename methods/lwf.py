@@ -67,8 +67,9 @@ class LwFState:
 
 
 def divergence(student: Tensor, teacher: Tensor, weights: Tensor, temperature: float) -> Tensor:
-    """Return Σ weights · KL(softmax(teacher / T) ‖ softmax(student / T)) over positions, in nats, for logits [rows,
-    length, vocabulary] and weights [rows, length]. `teacher` is overwritten. Only the student gets a gradient."""
+    """Return Σ weights · KL(softmax(teacher / T) ‖ softmax(student / T)) over positions, in nats, a scalar, for logits
+    float32 [rows, length, vocabulary] and weights float32 [rows, length]. `teacher` is overwritten. Only the student
+    gets a gradient."""
     total: Tensor = _divergence().apply(student, teacher, weights, temperature)  # type: ignore[no-untyped-call]
     return total
 
@@ -79,8 +80,9 @@ def _divergence() -> type[torch.autograd.Function]:
     import torch
 
     class Divergence(torch.autograd.Function):
-        """The divergence with its gradient, weights · (softmax(student / T) − softmax(teacher / T)) / T. The forward
-        pass keeps the gradient in place of both distributions, because passes over logits are what this costs."""
+        """The divergence with its gradient, weights · (softmax(student / T) − softmax(teacher / T)) / T."""
+
+        # The forward pass keeps the gradient in place of both distributions: passes over logits are what this costs.
 
         @staticmethod
         def forward(ctx: Any, student: Tensor, teacher: Tensor, weights: Tensor, temperature: float) -> Tensor:

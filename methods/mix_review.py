@@ -28,6 +28,8 @@ class MixReview(Rehearsal):
     """
 
     kind: Literal["mix-review"] = "mix-review"
+    # CKL's appendix D gives the two numbers the other way round. 0.7 is the decay: its code has it so, and a ratio of
+    # 0.7 that grows fourfold in each epoch would be no decay.
     ratio: float = Field(4.0, gt=0)
     """Old rows per new row in the first epoch."""
     decay: float = Field(0.7, gt=0, le=1)
@@ -55,13 +57,15 @@ class MixReview(Rehearsal):
         return OldCorpus(self.corpus, self.period, self.as_of)
 
     def mixtures(self, label: str, timeline: MethodTimeline) -> tuple[Mixture, ...]:
+        # A sample for each epoch, as the text says. CKL's code keeps one sample, of the first size, in all epochs.
         old, now = self._old(label, timeline), timeline.sources[label]
         rows = rows_of(label, timeline.sizes, "replay mix-review samples old rows by the rows")
         tokens = self._tokens(timeline.budget(label), rows, timeline.length)
         return tuple(Mixture.of({old: review, now: new}) for review, new in tokens)
 
     def _tokens(self, budget: int, rows: int, length: int) -> Iterator[tuple[int, int]]:
-        """Yield the old and the new tokens of each epoch; epochs that are mixed alike from here on come as one."""
+        """Yield (old, new) tokens of each epoch. Epochs from which on the mixture stays the same come as one."""
+        # In fractions: int(N · ratio · decay^e) must not depend on how a power of a float is rounded.
         ratio, decay, whole = Fraction(str(self.ratio)), Fraction(str(self.decay)), rows * length
         for epoch in count():
             sample = int(rows * ratio * decay**epoch)

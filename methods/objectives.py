@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Objective(Settings):
-    """Base of objectives: how rows of a shard become a model's inputs, its labels and their weights."""
+    """Base of objectives, which turn rows of a shard into a model's inputs, labels and weights."""
 
     encoder_decoder: ClassVar[bool] = False
     """Whether it trains an encoder–decoder; a causal language model otherwise."""
@@ -32,7 +32,8 @@ class Objective(Settings):
         raise NotImplementedError
 
     def __call__(self, rows: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
-        """Return the arguments of the model's forward, labels [rows, L], and weights [rows, L] or None if all are 1."""
+        """Return (arguments of the model's forward, labels int64[rows, L], weights float32[rows, L] or None if all are
+        1). `rows` has token ids, int64[rows, length of the column], by the names of `columns`."""
         raise NotImplementedError
 
     def targets(self, rows: Mapping[str, Tensor]) -> int | None:
@@ -57,7 +58,7 @@ class Causal(Objective):
         return {TOKENS: ColumnNeed(extra=1, pad=self.pad)}
 
     def __call__(self, rows: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
-        """Return (arguments of the model, labels [rows, L], weights [rows, L]); weights are None if all are one."""
+        """Return (arguments, labels [rows, L], weights [rows, L]) of rows of L + 1 tokens; see `Objective`."""
         labels = rows[TOKENS][:, 1:]
         weights = None if self.pad is None else (labels != self.pad).float()
         return {"input_ids": rows[TOKENS][:, :-1]}, labels, weights
@@ -82,8 +83,9 @@ class Seq2Seq(Objective):
         return {TARGETS: ColumnNeed(pad=self.pad), INPUTS: ColumnNeed(extra=None, pad=self.pad)}
 
     def __call__(self, rows: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
-        """Return (arguments of the model, labels [rows, L], weights [rows, L])."""
+        """Return (arguments, labels [rows, L], weights [rows, L]) of rows of L targets; see `Objective`."""
         inputs, targets = rows[INPUTS], rows[TARGETS]
+        # The decoder reads the targets one place later, behind the padding token with which T5's decoder begins.
         shifted = targets.roll(1, dims=1)
         shifted[:, 0] = self.pad
         arguments = {"input_ids": inputs, "attention_mask": (inputs != self.pad).long(), "decoder_input_ids": shifted}

@@ -28,6 +28,7 @@ class RecAdam(Optimizer):
     """Strength γ of the pull to the weights that the round starts from."""
     anneal: Literal["sigmoid", "linear", "constant"] = "sigmoid"
     """How λ rises: `sigmoid` is 1 / (1 + exp(−k (t − t0))), `linear` min(1, t / t0), `constant` always `task_share`."""
+    # t0 and k as in the code released with CKL; its paper chose t0 among 100 to 1,000 and k among 0.05 to 1.
     t0: int = Field(250, gt=0)
     """The step at which the sigmoid is 1/2, and at which the line reaches 1."""
     k: float = Field(0.5, gt=0)
@@ -62,7 +63,8 @@ class RecAdam(Optimizer):
             return self.task_share
         if self.anneal == "linear":
             return min(1.0, t / self.t0)
-        small = math.exp(-abs(self.k * (t - self.t0)))  # written so that it cannot overflow
+        # Of a negative number alone, so that exp cannot overflow.
+        small = math.exp(-abs(self.k * (t - self.t0)))
         return 1 / (1 + small) if t >= self.t0 else small / (1 + small)
 
     def pull(self, rate: float, share: float) -> float:
@@ -87,4 +89,4 @@ class RecAdam(Optimizer):
 def _floored(value: float) -> float:
     """Return a positive number with three digits, rounded down."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return math.floor(value / unit * (1 + 1e-12)) * unit
+    return math.floor(value / unit * (1 + 1e-12)) * unit  # 0.00107 / 1e-5 is 106.99999999999999

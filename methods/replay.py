@@ -48,7 +48,7 @@ class FixedReplay(Replay):
         *past, now = seen
         if not past:
             return Mixture.of({now: budget})
-        alpha = Fraction(str(self.alpha))
+        alpha = Fraction(str(self.alpha))  # 0.1 as one tenth: (1 − 0.1) / 3 of floats would round
         return Mixture.of(allot(budget, dict.fromkeys(past, (1 - alpha) / len(past)) | {now: alpha}))
 
 

@@ -15,7 +15,7 @@ Decay = Literal["linear", "cosine", "sqrt"]
 
 
 def decayed(shape: Decay, progress: float) -> float:
-    """Return what is left at this progress of a decay: from 1 at 0 to 0 at 1."""
+    """Return the share that is left at this progress of a decay: 1 at progress 0, 0 at progress 1."""
     match shape:
         case "linear":
             return 1 - progress
@@ -39,6 +39,7 @@ class Warmup(Schedule):
 
     def rate(self, step: int, position: RoundPosition) -> float:
         if step < self.warmup_steps:
+            # step + 1, as in OpenLM: the first step has a rate, and the last one of the warm-up has the peak
             return self.peak(position) * (step + 1) / self.warmup_steps
         return self.after_warmup(step, position)
 
@@ -97,6 +98,7 @@ class AutoregressiveCosine(WarmupCosine):
     """The peak of the first continual round; later peaks are lower."""
 
     def peak(self, position: RoundPosition) -> float:
+        # The closed form of the released loop: at equal rounds and warm-ups, only i is left of its steps.
         i = position.index
         return self.end_rate + 0.5 * (1 + math.cos(math.pi * i / (i + 1))) * (self.max_rate - self.end_rate)
 
@@ -105,6 +107,7 @@ class CyclicRsqrt(Warmup):
     """The inverse square root of the step and, over the last `cooldown_steps`, a line down to `end_rate`. It starts
     anew in every round, as released with TiC-LM (the row "Cyclic Rsqrt" of its Table 2)."""
 
+    # max_rate as in the paper; the commands of the release give 1e-3.
     kind: Literal["cyclic-rsqrt"] = "cyclic-rsqrt"
     end_rate: float = Field(3e-5, ge=0)
     """The rate at the end of a round."""

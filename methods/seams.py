@@ -44,14 +44,14 @@ class Schedule(Settings):
 
 
 class Rehearsal(Settings):
-    """Base of what a round trains on: its own period, and what old data beside it."""
+    """Base of settings that choose the data of a round: its own period, and old data beside it."""
 
     on_top: ClassVar[bool] = False
     """Whether old data come on top of a round's budget, which then counts its own period alone."""
 
     @abstractmethod
     def mixtures(self, label: str, timeline: MethodTimeline) -> tuple[Mixture, ...]:
-        """Return what the round at period `label` draws: one mixture for each of its segments, in order."""
+        """Return the mixtures that the round at period `label` draws, one for each of its segments, in order."""
         raise NotImplementedError
 
     @property
@@ -61,7 +61,7 @@ class Rehearsal(Settings):
 
     @property
     def old_corpus(self) -> OldCorpus | None:
-        """The corpus, other than the study's, that old data come from; None: there is no such corpus."""
+        """Name and period of another corpus that old rows are read from; None if they come from the study's own."""
         return None
 
     @property
@@ -70,12 +70,13 @@ class Rehearsal(Settings):
         return None
 
     def rule(self, label: str, timeline: MethodTimeline) -> str:
-        """Return a name for what decides the shares of the round at `label` from what the rounds before it recorded;
-        empty if nothing does."""
+        """Return a name for the rule that makes the shares of the round at `label` from records of the rounds before
+        it; empty if there is no such rule."""
         return ""
 
     def is_open(self, label: str, timeline: MethodTimeline) -> bool:
-        """Return whether these shares are not known yet, so that `mixtures` returns a placeholder of as many tokens."""
+        """Return whether the shares of the round at `label` are not known yet. Then `mixtures` returns a placeholder of
+        as many tokens."""
         return False
 
 
@@ -114,9 +115,10 @@ class Replay(Rehearsal):
     def draw(
         self, seen: Sequence[Source], budget: int, share: Callable[[Sequence[Source], int], Mixture] | None = None
     ) -> Mixture:
-        """Return the mixture of what is left: no expired period, and of each old one only its part of the buffer.
+        """Return the mixture that a round draws: no expired period, and of each old period only its part of the buffer.
 
-        `share` decides it, by default `mixture`.
+        `share` makes the mixture of the sources that are left, by default `mixture`. Raises ValueError if it does not
+        spend the budget on these sources.
         """
         *past, now = seen
         kept = self.kept(past)
@@ -139,7 +141,8 @@ class Replay(Rehearsal):
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows as the model reads them: `arguments` of its forward, `labels` and `weights` [rows, length]."""
+    """Rows as the model reads them: `arguments` of its forward (int64 [rows, length] each), `labels` (int64) and
+    `weights` (float32) [rows, length]."""
 
     arguments: Mapping[str, Tensor]
     labels: Tensor
@@ -148,7 +151,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Context:
-    """What a part of a method may use when a round starts.
+    """The things that a part of a method may use when a round starts.
 
     `module` holds the round's starting weights, sharded if the round is. `teacher` makes a frozen copy of them, or of
     an imported model, sharded alike. `batches(n)` yields this rank's rows of the first n global batches that a round
@@ -173,7 +176,8 @@ class Context:
 
 
 def local_shard(tensor: Tensor) -> Tensor:
-    """Return this rank's shard of a tensor, without its gradient; it shares memory with the whole tensor."""
+    """Return this rank's shard of a tensor (the tensor itself if it is not sharded), without its gradient. It shares
+    memory with `tensor`."""
     shard: Tensor = tensor.detach()
     return shard.to_local() if hasattr(shard, "to_local") else shard
 
@@ -186,8 +190,8 @@ class Optimizer(Settings):
     """Base of optimizers."""
 
     heat: ClassVar[float | None] = None
-    """How far its steps move the weights, in those of AdamW at the same rates; None: nobody has found out, so that
-    results cannot be predicted from its rates."""
+    """How far its steps move the weights, as a multiple of AdamW's at the same rates. None: not known, so that no
+    result can be forecast from its rates."""
 
     @abstractmethod
     def start(self, context: Context) -> TorchOptimizer:
@@ -198,10 +202,10 @@ class Optimizer(Settings):
         """Raise ValueError if it cannot train the round at `position` under this schedule."""
 
     def before_evaluation(self, optimizer: TorchOptimizer) -> None:
-        """Make the weights those that are evaluated; averaging optimizers swap them here.
+        """Set the weights to those that are evaluated, as an averaging optimizer must; by default do nothing.
 
-        It is called before weights are published: at the end of a round, and perhaps inside it. What it changes in the
-        module and in the optimizer is put back if the round goes on.
+        The trainer calls it before it publishes weights, in the middle of a round or at its end. In the middle, it puts
+        back what the call changed in the module and in the optimizer.
         """
 
 
@@ -210,14 +214,16 @@ class PenaltyState(Protocol):
     because a checkpoint is loaded into it."""
 
     def loss(self, batch: Batch, logits: Tensor) -> Tensor | None:
-        """Return a term summed over this micro-batch's weighted targets, or None; `logits` are float32."""
+        """Return a term in nats, summed over this micro-batch's weighted targets, or None. `logits` are float32 [rows,
+        length, vocabulary]."""
 
     def pull(self, name: str, parameter: Tensor) -> None:
-        """Change the local shard of `parameter.grad` in place, after its reduction and before clipping."""
+        """Change the local shard of `parameter.grad` in place. It is called between the reduction of the gradients over
+        the workers and their clipping."""
 
     def before_evaluation(self) -> None:
-        """Change the weights before they are published, at the end of a round or inside it. If the round goes on, the
-        module, the optimizer and this state dict are put back."""
+        """Change the weights before they are published, in the middle of a round or at its end. In the middle, the
+        trainer puts the module, the optimizer and this state dict back."""
 
     def state_dict(self) -> dict[str, Any]: ...
 
@@ -233,17 +239,17 @@ class Penalty(Settings):
         raise NotImplementedError
 
     def added_work(self, steps: int) -> float | None:
-        """Return the FLOPs that it adds to a round of `steps` steps, as a share of the FLOPs of these steps; None if
-        that is not known. Plans count it."""
+        """Return the FLOPs that the penalty adds to a round of `steps` steps, as a share of the FLOPs of these steps;
+        None if that is not known. Plans add it to a round's cost."""
         return None
 
     @property
     def saved_copies(self) -> int:
-        """How many values per weight its state dict holds in a round's checkpoints. Plans count them."""
+        """The values per weight that its state dict adds to a checkpoint; plans count them as disk space."""
         return 0
 
     def reads(self, previous: Source, now: Source) -> Source | None:
-        """Return the source that `start` draws batches from: that of the previous period, of the new one, or none."""
+        """Return the source that `start` draws batches from: `previous`, `now`, or None."""
         return None
 
     @property

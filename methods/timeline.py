@@ -41,7 +41,7 @@ class Sampling(Settings):
 
 
 class RoundRequest(Settings):
-    """A round that a method asks for: where it starts, what it draws, and under whose schedule and optimizer."""
+    """A round that a method asks for: its start, its mixtures, and whose schedule and optimizer it has."""
 
     period: str
     start: Literal["scratch", "previous"]
@@ -65,7 +65,7 @@ class RoundRequest(Settings):
 
 @dataclass(frozen=True)
 class MethodTimeline:
-    """What a method may know when it lays out its rounds: sources by period, oldest first, and token budgets.
+    """The things that a method may know when it lays out its rounds: sources by period, oldest first, and budgets.
 
     `start` is the period that the initial checkpoint stands for, and `initial` its tokens (0: an imported checkpoint,
     taken as it is). `continual` are all periods of the timeline with a continual round, `later` those after `start`.
@@ -95,7 +95,7 @@ class MethodTimeline:
         return tuple(self.sources)
 
     def seen(self, label: str) -> list[Source]:
-        """Return the sources up to and including `label`, the newest last."""
+        """Return the sources up to and including `label`, oldest first."""
         labels = self.labels
         return [self.sources[name] for name in labels[: labels.index(label) + 1]]
 

@@ -120,7 +120,7 @@ class Space:
         return Counter(self._text(point)[0] for point in self.points)
 
     def _named(self, point: Mapping[str, Any]) -> list[tuple[str, Any]]:
-        """Return the settings of a point under short names, without those that are the same in every point."""
+        """Return the settings of a point that differ between points, under short names."""
         varied = {path: value for path, value in point.items() if path in self._varied} or point
         return [(self._names.get(path, path), value) for path, value in varied.items()]
 

@@ -13,8 +13,8 @@ from ticlm.core.store import Store
 
 
 def require(store: Store, have: Collection[str], last_visible_period: str | None) -> None:
-    """Raise InputError if a build of a set of examples made a period, not later than `last_visible_period`, that is not
-    one of those that the store has, or if the record of a build is damaged."""
+    """Raise InputError if a build of a set of examples made a period that the store lacks, and that is not later than
+    `last_visible_period`; or if the record of a build is damaged."""
     end = None if last_visible_period is None else span(last_visible_period)[1]
     for name in store.files(paths.BUILDS):
         for label, line in lost(store, name, have, remedies.set_described(store.uri())).items():
@@ -23,8 +23,8 @@ def require(store: Store, have: Collection[str], last_visible_period: str | None
 
 
 def lost(store: Store, name: str, have: Collection[str], remedy: str) -> dict[str, str]:
-    """Return a line for each period that the build with the record `name` made, if it is not one of those that the
-    store has. Raises InputError, which ends with the `remedy`, if the record is damaged."""
+    """Return a line for each period that the build with the record `name` made and that the store lacks; `have` are
+    the periods that it has. Raises InputError, which ends with the `remedy`, if the record is damaged."""
     path = f"{paths.BUILDS}/{name}"
     periods = own_hash.read(store.read(path), store.uri(path), remedy).get("periods")
     if not isinstance(periods, list | dict):

@@ -92,6 +92,7 @@ def check_once(store: Store, files: Sequence[StoredFile], what: str, remedy: str
 def checked(store: Store, entry: StoredFile, what: str, remedy: str) -> Iterator[IO[bytes]]:
     """Open a file that is as its record says: in memory up to WHOLE_BYTES, else where it is. Raises InputError as
     `check_once` does."""
+    # What is hashed in memory is what is read: nobody can change it in between. A larger file is hashed where it lies.
     if entry.size <= WHOLE_BYTES:
         yield io.BytesIO(read_checked(store, entry, what, remedy))
         return

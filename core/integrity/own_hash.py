@@ -57,8 +57,9 @@ def _content(data: bytes, where: str, remedy: str) -> tuple[dict[str, Any], bool
         raise _damaged(where, str(error), remedy) from None
     if not isinstance(content, dict):
         raise _damaged(where, f"expected a mapping, got {type(content).__name__}", remedy)
+    # `with_hash` writes the hash last: a hash there under another name means that the name is damaged.
     if KEY not in content and _is_hash(next(reversed(content.values()), None)):
-        raise _damaged(where, f"its own hash is not called {KEY}", remedy)  # the name is damaged itself
+        raise _damaged(where, f"its own hash is not called {KEY}", remedy)
     stated = content.pop(KEY, None)
     if stated not in (None, content_hash(content)):
         raise _damaged(where, DIFFERS, remedy)

@@ -41,8 +41,9 @@ def read(text: str) -> Any:
 
 
 def _check(whole: yaml.Node) -> None:
-    """Raise a yaml.YAMLError for what is wrong with a node, and for aliases that stand for more than MOST_REPEATED
-    values, or for what they stand in."""
+    """Raise yaml.YAMLError for a node that is wrong, for aliases that repeat more than MOST_REPEATED values, and for an
+    alias inside the value that it repeats."""
+    # Over the graph of nodes, before any value is made: a value would hold everything that its aliases repeat.
     sizes: dict[int, int] = {}  # id of a node -> values below it with all aliases written out
     open_: set[int] = set()
     waiting = [whole]

@@ -109,12 +109,12 @@ def _plain(error: ErrorDetails) -> str:
 
 
 def _is_type(part: int | str) -> bool:
-    """Whether a step of an error's path is no key of any file, but one of several types that were tried."""
+    """Return whether a step of an error's path is one of several types that were tried, and no key of a file."""
     return isinstance(part, str) and re.match(r"[A-Z]|constrained-|(int|str|float)$|.*\[", part) is not None
 
 
 def _fields_at(kind: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
-    """Fields of the settings that hold `loc`, walking annotations where that is unambiguous."""
+    """Return the fields of the settings that hold `loc`; none where annotations leave more than one possibility."""
     current: Any = kind
     for part in loc[:-1]:
         if isinstance(part, str) and "[" in part:

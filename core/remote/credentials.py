@@ -34,7 +34,7 @@ _AFTER = ":;,.)]}'"
 """What a sentence may put right behind a URL."""
 
 
-class Address(str):
+class MaskedUrl(str):
     """The URL of something that can be read, as it may be shown, recorded and hashed: without its credentials.
 
     `whole` is the URL that opens it. It travels with a copy to other processes, and into no text that is made of this
@@ -43,20 +43,20 @@ class Address(str):
 
     whole: str
 
-    def __new__(cls, text: str) -> Address:
+    def __new__(cls, text: str) -> MaskedUrl:
         made = str.__new__(cls, without_credentials(text))
         made.whole = whole(text)
         return made
 
 
 def address(text: str) -> str:
-    """Return a path or URI that may be shown: itself if it holds no credentials, else an Address."""
-    return Address(text) if without_credentials(text) != text else text
+    """Return a path or URI that may be shown: itself if it holds no credentials, else a MaskedUrl."""
+    return MaskedUrl(text) if without_credentials(text) != text else text
 
 
 def whole(text: str) -> str:
-    """Return what opens a path or URI: of an Address, the URL with its credentials."""
-    return text.whole if isinstance(text, Address) else text
+    """Return what opens a path or URI: of a MaskedUrl, the URL with its credentials."""
+    return text.whole if isinstance(text, MaskedUrl) else text
 
 
 def without_credentials(text: str) -> str:

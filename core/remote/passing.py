@@ -17,6 +17,7 @@ LASTING = (
 )
 """Errors of an operating system, or of a library that borrows their numbers, that no waiting mends."""
 REFUSED = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError, ValueError)
+# By name, so that none of these libraries is loaded to look at an error.
 NETWORK = ("HTTPClientError", "EndpointConnectionError", "IncompleteReadError", "ClientError", "TransportError")
 """Errors of botocore, aiohttp and google.auth for which no answer came, or half of one."""
 
@@ -43,14 +44,15 @@ def in_one_line(error: BaseException) -> str:
 
 
 def _deepest(error: BaseException) -> BaseException:
-    """Return the cause of an error: fsspec says `not found` for every failed request, and keeps the cause."""
+    """Return the cause of an error."""
+    # fsspec's HTTP filesystem says "not found" of every request that failed, and keeps what went wrong as the cause.
     while isinstance(error, FileNotFoundError) and error.__cause__ is not None:
         error = error.__cause__
     return error
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of an error, or of the one that s3fs has put into words of the operating system."""
+    """Return the HTTP status of an error, or of its cause: s3fs raises errors of the operating system instead."""
     for value in (*(getattr(error, name, None) for name in ("status", "status_code", "code")), *_answers(error)):
         if isinstance(value, int) and 100 <= value < 600:
             return value

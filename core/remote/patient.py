@@ -23,7 +23,8 @@ FIRST_S, MOST_S = 0.2, 10.0
 """Pauses between two tries grow from the first to the second, each by a random part less."""
 TOLD_S = 5.0
 """After so many seconds without an answer, the user hears of it."""
-BLOCK = 8 << 20
+BLOCK = 8 << 20  # bytes of one request: what a lost answer costs
+# Each of these only reads, or leaves the same behind if it is done twice: the first try may have reached the server.
 CALLS = (
     *("cat_file", "pipe_file", "info", "size", "ls", "find", "rm", "rm_file"),
     *("put_file", "get_file", "makedirs", "isfile", "isdir", "ukey"),
@@ -34,8 +35,8 @@ _LIMIT: ContextVar[float | None] = ContextVar("limit", default=None)
 
 
 class Patient:
-    """A filesystem of fsspec. Its CALLS, and what is read from files that it has opened, are repeated after errors that
-    may pass; all else is the filesystem's own, and so are files that are open for writing."""
+    """A filesystem of fsspec that repeats its CALLS, and reading from the files that it opens, after errors that may
+    pass. All other calls, and files that are open for writing, are the filesystem's own."""
 
     def __init__(self, fs: Any) -> None:
         self._fs = fs
@@ -56,7 +57,8 @@ class Patient:
         return repeated
 
     def exists(self, path: str) -> bool:
-        """Return whether there is a file or a folder; filesystems of fsspec take some failed requests for a no."""
+        """Return whether there is a file or a folder."""
+        # Not by the filesystem's own `exists`: fsspec takes some failed requests for a no.
 
         def ask() -> bool:
             try:
@@ -73,7 +75,7 @@ class Patient:
         return patiently(self._fs.unstrip_protocol(path), ask)
 
     def open(self, path: str, mode: str = "rb", **options: Any) -> Any:
-        """Open a file; one that is read is fetched block by block."""
+        """Open a file. A file that is read is fetched block by block."""
         if mode != "rb":
             return self._fs.open(path, mode, **options)
         return io.BufferedReader(_Blocks(self, path, int(self.size(path))), BLOCK)
@@ -152,6 +154,7 @@ def patiently(what: str, action: Callable[[], T]) -> T:
         return again(action)
     except tenacity.RetryError as error:
         last = error.last_attempt.exception()
+        # one more than tenacity counts: the first try was before it
         tries, seconds = again.statistics["attempt_number"] + 1, time.monotonic() - began
         raise RunError(
             f"{what}: no good answer in {tries} tries within {seconds:.0f} s ({VARIABLE}); the last: "
@@ -160,7 +163,7 @@ def patiently(what: str, action: Callable[[], T]) -> T:
 
 
 def _limit() -> float:
-    """Return how many seconds calls are repeated. Raises InputError if the environment says what is no number."""
+    """Return how many seconds calls are repeated. Raises InputError if the environment does not give a number."""
     limit = _LIMIT.get()
     if limit is not None:
         return limit

@@ -15,7 +15,7 @@ NAME = re.compile(r"\d{8,}\.json")
 
 
 class Files(Protocol):
-    """What is needed of a `Store`, which itself needs this module."""
+    """The part of a `Store` that leases need; `Store` itself needs this module."""
 
     root: str
 
@@ -29,7 +29,7 @@ class Files(Protocol):
 
 
 class Holder(BaseModel):
-    """What the file of a lease says of the writer that holds it."""
+    """The writer that holds a lease, as the lease's file describes it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)  # earlier versions said more
 
@@ -48,7 +48,7 @@ class Holder(BaseModel):
 
 
 def parse(data: bytes) -> Holder | None:
-    """Return what the file of a lease says, or None if it is damaged."""
+    """Return the holder that a lease's file describes, or None if the file is damaged."""
     try:
         return Holder.model_validate_json(data)
     except ValidationError:

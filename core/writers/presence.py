@@ -62,7 +62,7 @@ def marked(token: str) -> Iterator[None]:
 
 
 def look(token: str) -> Literal["lives", "ended", "unknown"]:
-    """Return what the mark of a lease's holder tells about it."""
+    """Return whether a lease's holder lives, by its mark; `unknown` if this machine has no mark of it."""
     if not token.isalnum():
         return "unknown"
     try:

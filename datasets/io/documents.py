@@ -66,7 +66,7 @@ class Skipped:
 class Input(Settings):
     """Something to read once: a file, or a period of a generated world.
 
-    `path` holds no credentials: of a URL with some it is an Address, which `fetching.opened` opens, and everything that
+    `path` holds no credentials: a URL with some becomes a MaskedUrl, which `fetching.opened` opens, and everything that
     is recorded or hashed of an input is the same when they change. `size` is in bytes, 0 if it is not known. `stamp`
     changes when the contents do. `group` is the group of all its documents, if that is known before they are read.
     """

@@ -42,7 +42,7 @@ class Unreachable(OSError):
 
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO]:
-    """Open the file at a local path or URI (an Address gives its credentials), to read it in order; seeking is possible
+    """Open the file at a local path or URI (a MaskedUrl gives its credentials), to read it in order. Seeking is possible
     and may cost a request.
 
     A remote file is read in blocks of 8 MiB, each requested until it is complete. So the bytes have the length that the

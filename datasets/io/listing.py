@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from pydantic import BeforeValidator, ValidatorFunctionWrapHandler, WrapValidator
 
 from ticlm.core.errors import InputError
-from ticlm.core.remote.credentials import Address, address, whole
+from ticlm.core.remote.credentials import MaskedUrl, address, whole
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -25,15 +25,15 @@ Patterns = Annotated[tuple[str, ...], BeforeValidator(_strings, json_schema_inpu
 
 
 def _addressed(value: object, text: ValidatorFunctionWrapHandler) -> str:
-    return value if isinstance(value, Address) else address(text(value))
+    return value if isinstance(value, MaskedUrl) else address(text(value))
 
 
 Location = Annotated[str, WrapValidator(_addressed)]
-"""The path or URI of a file, an Address if it holds credentials."""
+"""The path or URI of a file, a MaskedUrl if it holds credentials."""
 
 
 class ListedFile(NamedTuple):
-    """A file: its path or URI (an Address if that holds credentials), its bytes, and a stamp that changes with it (a
+    """A file: its path or URI (a MaskedUrl if that holds credentials), its bytes, and a stamp that changes with it (a
     checksum or a time; "" if unknown)."""
 
     path: str

@@ -32,7 +32,7 @@ class LoRA(Adapter):
 
     @property
     def scale(self) -> float:
-        """The factor of what the matrices add."""
+        """The factor of the matrices' output."""
         return self.alpha / self.rank
 
     def add(self, module: nn.Module, depth: int) -> None:

@@ -16,7 +16,7 @@ DEVIATION = 0.02
 
 
 class LowRank(nn.Module):
-    """scale · B(A x), for inputs [..., `inputs`] and outputs [..., `size`]."""
+    """The module scale · B(A x): from [..., `inputs`] to [..., `size`]."""
 
     def __init__(self, inputs: int, size: int, rank: int, scale: float) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class LowRank(nn.Module):
         self.up = nn.Linear(rank, size, bias=False)
         self.scale = scale
         nn.init.normal_(self.down.weight, std=DEVIATION)
-        nn.init.zeros_(self.up.weight)
+        nn.init.zeros_(self.up.weight)  # so the model is unchanged at first
 
     def forward(self, values: Tensor) -> Tensor:
         added: Tensor = self.up(self.down(values)) * self.scale
@@ -34,7 +34,7 @@ class LowRank(nn.Module):
 def add(module: nn.Module, depth: int, rank: int, scale: float, attention: Literal["all", "encoder"]) -> None:
     """Add low-rank matrices to the projections of queries and values.
 
-    Raises InputError if there are none, or if the rank is above that of all of them, so that nothing would be low.
+    Raises InputError if there are no such projections, or if `rank` is above the width of all of them.
     """
     within = module
     if attention == "encoder":
@@ -42,6 +42,7 @@ def add(module: nn.Module, depth: int, rank: int, scale: float, attention: Liter
             raise InputError(f"adapter.attention: encoder, but {places.architecture(module)} has no encoder of its own")
         within = places.tower(module).module
     found = places.projections(module, within)
+    # The widest one counts: projections of grouped values may be narrower than the rank.
     width = max(min(projection.inputs, projection.size) for projection in found)
     if rank > width:
         raise InputError(f"adapter.rank must be at most the width of the model's projections, {width:,}, got {rank:,}")

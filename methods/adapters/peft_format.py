@@ -22,8 +22,8 @@ FUSED = 3
 def of(depth: int, weights: Mapping[str, Tensor], rank: int, scale: float) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Return the adapter at a depth as peft's adapter_config.json and the tensors of its adapter_model.safetensors.
 
-    `weights` are those of the adapters by name. In a fused projection, queries and
-    values share one matrix A of twice the rank, and B is zero where they do not meet.
+    `weights` are those of the adapters by name. In a fused projection, queries and values share one matrix A of twice
+    the rank, and B is zero where they do not meet.
     """
     found: dict[str, dict[tuple[str, str], Tensor]] = {}
     for name, value in weights.items():
@@ -44,7 +44,7 @@ def of(depth: int, weights: Mapping[str, Tensor], rank: int, scale: float) -> tu
         "task_type": None,
         "base_model_name_or_path": None,
         "r": size,
-        "lora_alpha": scale * size,
+        "lora_alpha": scale * size,  # peft multiplies by lora_alpha / r
         "lora_dropout": 0.0,
         "bias": "none",
         "fan_in_fan_out": fused,

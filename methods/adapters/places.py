@@ -15,7 +15,7 @@ Q_AND_V = (("q", "v"), ("q_proj", "v_proj"), ("query", "value"))
 
 @dataclass(frozen=True)
 class Tower:
-    """A stack of equal blocks with a norm behind the last one: what a model reads with."""
+    """The part of a model that reads: a stack of equal blocks, and a norm behind the last one."""
 
     module: nn.Module
     blocks: nn.ModuleList
@@ -24,8 +24,8 @@ class Tower:
 
 @dataclass(frozen=True)
 class Projection:
-    """The part of a linear module that gives the queries, or the values: `outputs` is the part of its outputs, None if
-    it has no others."""
+    """The part of a linear module that gives the queries, or the values, `inputs` to `size` numbers. `outputs` is that
+    part of the module's outputs; None if the module gives nothing else."""
 
     module: nn.Module
     name: str
@@ -57,8 +57,8 @@ def encoder(module: nn.Module) -> nn.Module:
 
 
 def projections(module: nn.Module, within: nn.Module) -> list[Projection]:
-    """Return the projections of queries and values in `within`, a part of the module, in its order, without those that
-    adapters brought.
+    """Return the projections of queries and values in `within`, a part of the module, in its order. Projections of
+    adapters are left out.
 
     Raises InputError if there are none, or if they are quantised.
     """
@@ -83,7 +83,7 @@ def _of_attention(part: nn.Module) -> list[Projection]:
     children = dict(part.named_children())
     fused = children.get("c_attn")
     width = int(getattr(part, "split_size", 0))
-    # that of GPT-2: others, such as GPTBigCode's, order the outputs by heads
+    # GPT-2's c_attn gives queries, keys and values one after another; that of others, as GPTBigCode, orders by heads.
     if type(fused).__name__ == "Conv1D" and tuple(cast(Any, fused).weight.shape) == (width, 3 * width):
         assert fused is not None
         cuts = {"q": slice(0, width), "v": slice(2 * width, 3 * width)}
@@ -106,7 +106,7 @@ def architecture(module: nn.Module) -> str:
 
 
 def place(depth: int) -> str:
-    """Return the name of what the adapter at this depth adds."""
+    """Return the name under which the adapter at this depth adds its modules."""
     return f"adapter_{depth}"
 
 

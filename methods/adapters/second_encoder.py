@@ -12,7 +12,8 @@ from ticlm.methods.adapters import places
 
 
 class SecondEncoder(nn.Module):
-    """scale · (P M(x) + b) for tokens [rows, length] and their mask: [rows, length, width of the first encoder]."""
+    """The module scale · (P M(x) + b): from token ids int64[rows, length] and their mask to float32[rows, length, width
+    of the first encoder] (CKL, section 4)."""
 
     def __init__(self, encoder: nn.Module, width: int, scale: float) -> None:
         super().__init__()
@@ -27,7 +28,7 @@ class SecondEncoder(nn.Module):
 
 
 def add(module: nn.Module, depth: int, shape: Mapping[str, int], scale: float) -> None:
-    """Add a second encoder, of this shape (fields of a T5's configuration), beside that of a T5.
+    """Add a second encoder of this shape (fields of a T5's configuration) beside the encoder of a T5.
 
     Raises InputError for any other model.
     """
@@ -46,4 +47,5 @@ def add(module: nn.Module, depth: int, shape: Mapping[str, int], scale: float) -
         output.last_hidden_state = output.last_hidden_state + second(tokens, mask)
         return output
 
+    # On the encoder, not on the model: `generate` calls the encoder alone (see `side_blocks.add`).
     first.register_forward_hook(fuse, with_kwargs=True)

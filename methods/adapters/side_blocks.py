@@ -15,11 +15,10 @@ from ticlm.methods.adapters.places import Tower
 
 
 class SideBlocks(nn.Module):
-    """Blocks that read the hidden states of a tower while it runs, and the norm of what the last one gives.
+    """Blocks that read the hidden states of a tower while it runs, and a norm of the last block's output.
 
-    The arguments that the tower gives to the layer that a block reads (mask, positions, the cache of generation) are
-    given to the block too, so it attends to what that layer attends to. Each block keeps its keys and values in the
-    same cache, behind those of the tower's layers.
+    A block gets the arguments of the layer that it reads (mask, positions, the cache of generation), so both attend to
+    the same tokens. Each block keeps its keys and values in the same cache, behind those of the tower's layers.
     """
 
     def __init__(self, tower: Tower, fresh: Sequence[nn.Module], layers: Sequence[int], scale: float) -> None:
@@ -31,11 +30,12 @@ class SideBlocks(nn.Module):
         self._read: dict[int, tuple[Tensor, tuple[Any, ...], Mapping[str, Any]]] = {}
 
     def keep(self, layer: int, hidden: Tensor, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> None:
-        """Keep the output of a layer, and the further arguments that the layer got, until `forward`."""
+        """Keep the output of a layer (`hidden` [rows, length, width]) and the other arguments of its call until
+        `forward`."""
         self._read[layer] = (hidden, arguments, named)
 
     def forward(self) -> Tensor:
-        """Return what is to be added to the output of the tower, and forget the states that it was made from."""
+        """Return the tensor to add to the tower's output, [rows, length, width], and forget the kept outputs."""
         before: Tensor | None = None
         bias: Tensor | None = None
         for layer, block in zip(self.layers, self.blocks):
@@ -77,11 +77,14 @@ def add(module: nn.Module, depth: int, layers: Sequence[int] | Literal["second-a
         output.last_hidden_state = output.last_hidden_state + side()
         return output
 
+    # Inside the tower, so that whoever calls the encoder alone gets the sum too: `generate` does. CKL's code adds it in
+    # the forward of the whole model, which `generate` passes by, and so evaluates models without their adapters.
     tower.module.register_forward_hook(fuse)
 
 
 def _listen(tower: Tower, side: SideBlocks, layer: int) -> None:
-    """Have the output of a layer kept when the tower runs; that of layer 0 is what the first block reads."""
+    """Register a hook that keeps a layer's output of each forward pass. Of layer 0, the embeddings, it keeps the input
+    of the first block."""
     if layer == 0:
 
         def first(_: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -105,10 +108,11 @@ def _split(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Tensor
 
 
 def _make_room(block: nn.Module, layer: int, given: Sequence[Any]) -> None:
-    """Give a cache of generation a layer for a block beside the model; a cache has layers for the model's own alone.
+    """Give each cache of generation among the arguments a layer for a block beside the model.
 
-    It keeps as many tokens as that of the model's layer, whose mask the block is given.
+    It keeps as many tokens as the cache of the model's layer whose mask the block is given.
     """
+    # transformers makes a cache with a layer for each layer of the configuration, and none beyond.
     place = cast(int, block.ticlm_cache_layer)
     for cache in given:
         if isinstance(cache, Cache) and cache.layer_class_to_replicate is None:
@@ -118,9 +122,9 @@ def _make_room(block: nn.Module, layer: int, given: Sequence[Any]) -> None:
 
 
 def _fresh_blocks(module: nn.Module, tower: Tower, layers: Sequence[int]) -> list[nn.Module]:
-    """Make a block of the tower's own shape for each layer that is read, drawn as its own were.
+    """Return a new block of the tower's shape for each of `layers`, with random weights as the model draws them.
 
-    Where layers differ in type (sliding attention), a block is of the type of the layer that it reads.
+    Where layers differ in type (sliding attention), a block has the type of the layer that it reads.
     """
     kind = cast(Any, type(tower.blocks[0]))
     before = sum(len(one.blocks) for one in tower.module.children() if isinstance(one, SideBlocks))

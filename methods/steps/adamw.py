@@ -14,10 +14,11 @@ LANES = 16
 
 
 class ShardableAdamW(torch.optim.AdamW):
-    """The fused AdamW, that rounds each weight alike wherever it stands in its shard.
+    """The fused AdamW; a weight's update is rounded alike wherever the weight stands in its shard.
 
     On the CPU, torch updates the last `numel % LANES` numbers of a tensor one by one, and rounds them differently from
-    those that it takes `LANES` at once. Here these are updated in a tensor of `LANES` numbers, with zeros behind them.
+    the rest, which it takes `LANES` at once. Here the last numbers are updated in a tensor of `LANES` numbers, with
+    zeros behind them.
     """
 
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
@@ -33,7 +34,7 @@ class ShardableAdamW(torch.optim.AdamW):
             self._update(group, self.state[parameter], parameter, padded)
 
     def _rest(self, parameter: Tensor) -> list[Tensor]:
-        """Return the last numbers of a weight, its gradient and its moments, each with zeros behind them."""
+        """Return the last numbers of a weight, its gradient and its two moments, each as [LANES] with zeros behind."""
         state = self.state[parameter] or {"exp_avg": None, "exp_avg_sq": None}
         count = local_shard(parameter).numel() % LANES
         found = [torch.zeros(LANES, dtype=parameter.dtype) for _ in range(4)]
@@ -45,6 +46,7 @@ class ShardableAdamW(torch.optim.AdamW):
     def _update(self, group: dict[str, Any], state: dict[str, Tensor], parameter: Tensor, padded: list[Tensor]) -> None:
         weight, gradient, first, second = padded
         beta1, beta2 = group["betas"]
+        # The operator behind torch's fused AdamW, which has counted `step` already.
         torch._fused_adamw_(
             [weight], [gradient], [first], [second], [], [state["step"]],
             lr=group["lr"], beta1=beta1, beta2=beta2, weight_decay=group["weight_decay"], eps=group["eps"],

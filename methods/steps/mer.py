@@ -11,10 +11,10 @@ from ticlm.methods.steps.adamw import ShardableAdamW
 
 
 class ReptileAdamW(ShardableAdamW):
-    """AdamW that goes back, after every `every` steps, to a share `epsilon` of what they changed.
+    """AdamW that keeps, after every `every` steps, only a share `epsilon` of their change (Reptile's step).
 
-    What weights were after the last such step is kept beside the moments, sharded like them. Each parameter group holds
-    the number of steps since, which checkpoints save.
+    The weights after the last of Reptile's steps are kept beside the moments, sharded like them. Each parameter group
+    holds the number of steps since, which checkpoints save.
     """
 
     def __init__(self, trained: Any, every: int, epsilon: float, **settings: Any) -> None:

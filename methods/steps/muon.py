@@ -14,7 +14,7 @@ from ticlm.methods.steps.whole import gathered, put_back
 
 
 class MuonWithAdamW(torch.optim.Optimizer):
-    """The step of torch's Muon on whole matrices, and that of AdamW on all other weights.
+    """An optimizer that takes torch's Muon step on whole matrices, and AdamW's step on all other weights.
 
     The first parameter group holds the matrices. The update of a matrix is made of all its numbers, so a sharded one is
     gathered with its gradient and its momentum, one at a time; every rank takes torch's step and keeps its own shard of
@@ -44,7 +44,7 @@ class MuonWithAdamW(torch.optim.Optimizer):
         for parameter in matrices["params"]:
             if parameter.grad is not None:
                 self._update(matrices, parameter)
-        # a checkpoint that is loaded replaces both
+        # set in every step: a checkpoint that is loaded replaces the state and the groups of this optimizer
         self._adamw.state = self.state
         self._adamw.param_groups = [{**others, "lr": others["lr"] * others["rate"]}]
         self._adamw.step()
@@ -68,20 +68,20 @@ class MuonWithAdamW(torch.optim.Optimizer):
 
 
 def _matrices(weight: Tensor) -> list[Tensor]:
-    """Return the matrices that a weight of two or three axes is made of; they share its memory."""
+    """Return the matrices [m, n] that a weight of two or three axes is made of; they share its memory."""
     return [weight] if weight.ndim == 2 else list(weight.unbind(0))
 
 
 def is_matrix(weight: Tensor) -> bool:
-    """Return whether a weight is a matrix or a stack of them, and no vector that is kept as a matrix."""
+    """Return whether a weight is a matrix or a stack of matrices, and no vector that is kept as a matrix."""
     return weight.ndim in (2, 3) and min(weight.shape[-2:]) > 1
 
 
 def hidden_matrices(module: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """Return the trained weights of a module, in its order: those that are hidden matrices, and all others.
+    """Return (hidden matrices, all other weights) among the trained weights of a module, in its order.
 
-    The tables of embeddings (of tokens, positions and relative positions) are no hidden matrices, nor is what makes
-    logits, whether it is tied to them or not. Low-rank matrices of adapters are.
+    The tables of embeddings (of tokens, positions and relative positions) are no hidden matrices, nor is the layer that
+    makes logits, whether it is tied to the embeddings or not. Low-rank matrices of adapters are hidden matrices.
     """
     outside = {id(w) for part in module.modules() if isinstance(part, nn.Embedding) for w in part.parameters()}
     find = getattr(module, "get_output_embeddings", None)

@@ -17,8 +17,8 @@ Step = tuple[str, int]
 
 @dataclass(frozen=True)
 class Accounts:
-    """What a run trained on. `rows` counts the rows of each step by their hashes, the last time it was taken; `taken`
-    is the number of steps taken in all, and `times` are the moments at which steps ended."""
+    """The rows that a run trained on. `rows` counts the rows of each step by their hashes, as the step was taken last;
+    `taken` is the number of steps in all, repeated ones too; `times` are the moments at which steps ended."""
 
     rows: Mapping[Step, Counter[str]]
     taken: int

@@ -56,8 +56,8 @@ class Fault:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What faults cost a run, and what they changed in it. Times are in seconds; `planned` faults were to come, and
-    the command was started `starts` times."""
+    """The costs of faults to a run, and the differences that they made. Times are in seconds; `planned` counts the
+    faults that were to come, `starts` how often the command was started."""
 
     faults: tuple[Fault, ...]
     planned: int
@@ -180,7 +180,7 @@ class _Run:
             )
 
     def _goes_on(self, cluster: LocalCluster, seconds: float) -> bool:
-        """Wait, starting the command again when it fails. Returns False as soon as it has ended well."""
+        """Wait for the command, and start it again when it fails. Returns False as soon as it has ended well."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self._add_nodes(cluster)
@@ -221,7 +221,7 @@ class _Run:
             cluster.add_node()
 
     def _kill(self) -> int:
-        """Kill the command and what it has started, and return its process id."""
+        """Kill the command and all processes that it has started; return its process id."""
         assert self._process is not None
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)

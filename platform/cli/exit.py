@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from typing import NoReturn
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import typer
 
@@ -17,7 +19,6 @@ from ticlm.core.quantities import printable
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.signals import ENDING, RUNNING, TERMINATED, handle, heed_sigterm, ignore_interrupts
 from ticlm.platform.cli.options import ROOTS
-from ticlm.platform.cli.streams import outlive_readers
 
 INTERRUPTED = 130
 TRACEBACK = "TICLM_TRACEBACK"
@@ -33,7 +34,7 @@ def ended(command: Callable[[], object]) -> NoReturn:
     warnings.simplefilter("always", TiclmWarning)  # a second loss of the same node is news, too
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     RUNNING.set()
-    outlive_readers()
+    _outlive_readers()
     whole = bool(os.environ.get(TRACEBACK))
     try:
         heed_sigterm()
@@ -103,3 +104,29 @@ def _print_traceback() -> None:
 def _fail(message: str, code: int) -> NoReturn:
     print(f"ticlm: {printable(without_credentials(' '.join(message.split())))}", file=sys.stderr)
     sys.exit(code)
+
+
+def _outlive_readers() -> None:
+    """Make standard output drop what is written once nobody reads it, as in `ticlm run … | head -1`.
+
+    What its encoding lacks is spelled as Python does. Does nothing where standard output is no file of the system.
+    """
+    with suppress(AttributeError, OSError, ValueError):
+        sys.stdout.flush()
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(_Outlives(sys.stdout.fileno(), "wb", closefd=False)),
+            encoding=sys.stdout.encoding,
+            errors="backslashreplace",
+            line_buffering=sys.stdout.isatty(),
+        )
+
+
+class _Outlives(io.FileIO):
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            return len(data)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import platform
 import signal
 from collections.abc import Callable
+from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -16,7 +18,7 @@ from ticlm.platform.cli.convert import convert
 from ticlm.platform.cli.data import data
 from ticlm.platform.cli.examples import epilog
 from ticlm.platform.cli.exit import ended
-from ticlm.platform.cli.prediction.command import predict
+from ticlm.platform.cli.forecast import predict
 from ticlm.platform.cli.report import report
 from ticlm.platform.cli.root import check, clean
 from ticlm.platform.cli.submit import submit
@@ -57,8 +59,6 @@ def ticlm(
 ) -> None:
     """Keep language models up to date with dated text, on Ray, and measure what that costs."""
     if version:
-        from ticlm.platform.cli.version import version as versions
-
         print(versions())
     elif context.invoked_subcommand is None:
         shown = context.get_help()  # with rich it is printed there, and empty here
@@ -66,6 +66,20 @@ def ticlm(
     else:
         return
     raise typer.Exit
+
+
+def versions() -> str:
+    """Return the versions of ticlm, of Python, and of the packages that decide the numbers of a run."""
+    # From their metadata: importing them would take seconds.
+    parts = [f"{name} {_version(name)}" for name in ("ticlm", "ray", "torch", "transformers")]
+    return ", ".join([*parts, f"Python {platform.python_version()}"])
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:  # a checkout on the path
+        return "(not installed)"
 
 
 def main() -> None:

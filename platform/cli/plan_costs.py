@@ -43,7 +43,7 @@ def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any
     gpus = study.resources.worker_range[1]
     pending = [chain for chain in plan.pending() if plan.tree.rounds[chain.keys[0]].is_trained]
     copies = sum(chain.is_side for chain in pending)
-    inside = costs.inside_models(study, rounds)
+    models = costs.mid_round_models(study, rounds)
     return {
         "parameters": parameters,
         "vocabulary": plan.vocabulary[0],
@@ -65,8 +65,8 @@ def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any
         "days": machine.hours(flops) / gpus / 24,
         "price_per_gpu_hour": machine.price,
         "money": None if machine.price is None else machine.price * machine.hours(flops),
-        "weights_bytes": costs.published_bytes(parameters, sum(spec.sample is None for spec in rounds) + (inside or 0)),
-        "inside_models": inside,
+        "weights_bytes": costs.published_bytes(parameters, sum(spec.sample is None for spec in rounds) + (models or 0)),
+        "inside_models": models,
         "checkpoint_bytes": costs.checkpoint_bytes(parameters, study, rounds, len(pending) - copies, copies),
         "shard_bytes": _shards(plan),
     }

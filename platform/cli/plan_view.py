@@ -47,9 +47,9 @@ def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = Non
     ]
     results: list[RenderableType] = []
     if expected is not None:
-        from ticlm.platform.cli.prediction import plan_table
+        from ticlm.platform.cli.forecast import plan_table
 
-        results = [plan_table.table(expected), ""]
+        results = [plan_table(expected), ""]
     return Group(_chains(plan, summary), "", _methods(summary), "", *results, *(line for line in lines if line))
 
 

@@ -47,11 +47,11 @@ def plan(
     gc.disable()  # the tree of a large study is a million values that stay until the end
     machine = Machine(gpu.lower(), utilisation, price)
     made = plan_of(study, root, set_)
-    results = expected(made, [plan_of(name, root, None) for name in predict_from or ()])
+    forecasts = expected(made, [plan_of(name, root, None) for name in predict_from or ()])
     if as_json:
-        print(plan_view.as_json(made, machine, results))
+        print(plan_view.as_json(made, machine, forecasts))
     else:
-        console().print(plan_view.view(made, machine, results))
+        console().print(plan_view.view(made, machine, forecasts))
 
 
 def run(

@@ -17,11 +17,11 @@ from ticlm.core.store import Store
 from ticlm.platform.cluster import head, ray_internals
 
 PATIENCE_S = 60.0
-NAMED = 5
+NAMED = 5  # nodes that an error lists
 
 
 def check(root: str) -> None:
-    """Check that all nodes of the connected Ray read and write the root as this process does; removes what it wrote.
+    """Check that all nodes of the connected Ray read and write the root as this process does; leave no file there.
 
     Nothing is checked on a cluster of one node, and nodes that go meanwhile are not counted. Raises InputError, in one
     line, with the nodes that do not reach the root.

@@ -70,8 +70,9 @@ class Job:
         return shlex.join([*ticlm, first, *words, STUDY, "--root", self.root])
 
     def pack(self, folder: Path) -> list[str]:
-        """Write what the nodes need to a folder: the study as one file, the files the command names, the package, and
-        of the modules their code and the data that was named. Returns lines that say what is sent and what is not."""
+        """Write the files that the nodes need to a folder: the study as one file, the files that the command names, the
+        package, and of the modules their code and the data that was named. Returns lines for what is sent and what
+        is not."""
         own = None if self.installed else Path(str(files(PACKAGE)))
         parcel = packed(self.modules, self.data, _texts(self.resolved), own)
         parcel.files.update({Path(file).name: Path(file) for _, file in _files(self.command[1:]) if file is not None})

@@ -22,7 +22,7 @@ from ticlm.platform.cluster.job import Job
 
 STOP_S = 30
 """Seconds that a stopped job has to give back what it holds; Ray's 3 are too few for a lease in a bucket."""
-PATIENCE_S = 30.0
+PATIENCE_S = 30.0  # for a head that has just started, and answers 500 until it has an agent for jobs
 
 
 class Left(TiclmError):
@@ -89,7 +89,7 @@ def follow(client: Any, name: str) -> int:
     if info.driver_exit_code is None and str(info.status) == "FAILED":
         raise RunError(f"job {name} failed: {_last_line(info.message or 'Ray does not say why')}")
     code = info.driver_exit_code or 0
-    return code if code >= 0 else 128 - code
+    return code if code >= 0 else 128 - code  # ended by a signal: its number and 128, as shells say
 
 
 class _Shown:

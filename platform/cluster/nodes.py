@@ -65,7 +65,8 @@ class Watch:
         report: Callable[[Mapping[str, Any]], None],
         stop: threading.Event,
     ) -> None:
-        """`share`: the least number of workers and the expected one. `kind`: the resource each needs, CPU or GPU."""
+        """Set `share` to the least and the expected number of workers, and `kind` to the resource that each needs: CPU
+        or GPU."""
         self.board, self.kind, self.report, self.stop = board, kind, report, stop
         self.controller: Any = None
         self.least, self.expected = share
@@ -118,8 +119,7 @@ class Watch:
             self.report(event)
 
     def _abort(self) -> None:
-        """End the workers and free what was reserved for them; whoever waits for the fit then finds its controller
-        gone."""
+        """End the workers and free their resources; the thread that waits for the fit then finds no controller."""
         import ray
 
         if self.controller is not None:
@@ -148,7 +148,7 @@ class Watch:
         self.nodes = nodes
 
     def say_what_is_missing(self) -> None:
-        """Report once, some seconds after the workers were lost, what a chain without workers is waiting for."""
+        """Report once, some seconds after the workers were lost, which resources a chain without workers lacks."""
         if self.down is None:
             return
         have, since = sum(self.nodes.values()), time.monotonic() - self.down

@@ -55,13 +55,13 @@ class Parcel:
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
-        """Copy the files to a folder, links as what they lead to."""
+        """Copy the files to a folder; of a link, the file that it leads to."""
         for place, file in self.files.items():
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, folder / place)
 
     def lines(self, own: str) -> list[str]:
-        """Return what is sent, with sizes, a line for each package, and a line for each reason why something stays.
+        """Return a line for each package with the sizes of its files, and a line for each reason why files stay here.
 
         The files of the package `own` are only counted.
         """
@@ -123,7 +123,7 @@ class _Walk:
     named: frozenset[Path] | set[Path] = frozenset()
 
     def below(self, place: str, folder: Path, above: tuple[Path, ...] = ()) -> None:
-        """Put in what is in a folder. `above` are the folders that led here, so that a link to one of them ends."""
+        """Put in the content of a folder. `above` are the folders that led here, so that a link to one of them ends."""
         real = folder.resolve()
         if real in above:
             return
@@ -161,7 +161,7 @@ class _Walk:
 
 
 def _named(parcel: Parcel, text: str, modules: Mapping[str, Path]) -> None:
-    """Put in what a `--data` names."""
+    """Put in the file or folder that a `--data` names."""
     path = Path(os.path.abspath(Path(text).expanduser()))
     bases = [(source.resolve(), f"{name}/") for name, source in modules.items() if source.is_dir()]
     real = path.resolve()

@@ -124,7 +124,7 @@ def worker_death(error: BaseException) -> BaseException | None:
 
 
 def abort(controller: Any) -> Any:
-    """Make the controller of a fit end its workers and free what they reserved; returns a reference to wait for."""
+    """Make the controller of a fit end its workers and free their resources; return a reference to wait for."""
     return controller.abort.remote()
 
 

@@ -92,7 +92,8 @@ def _fit(work: ChainWork, share: tuple[int, int], device: str, board: Any) -> No
         run_config=RunConfig(
             name=name,
             storage_path=storage,
-            failure_config=FailureConfig(max_failures=-1),  # the guard decides
+            # The guard decides: Ray counts all failures of a run, however far it got between them.
+            failure_config=FailureConfig(max_failures=-1),
             callbacks=[
                 _guard(Guard(work, RESTARTS, progress(work)), board),
                 *ray_internals.controller_callbacks(lambda actor: _tell(board, "controller", actor=actor)),
@@ -103,7 +104,7 @@ def _fit(work: ChainWork, share: tuple[int, int], device: str, board: Any) -> No
     try:
         trainer.fit()
     finally:
-        if Store(work.root).is_local:
+        if Store(work.root).is_local:  # in a bucket, `ticlm clean` removes it
             shutil.rmtree(Path(storage) / name, ignore_errors=True)
 
 
@@ -154,7 +155,7 @@ def _train_fn(config: dict[str, Any]) -> list[str]:
             board.put.remote(dict(event))
             for tracker in trackers:
                 tracker.log(event)
-        if event["finished"]:
+        if event["finished"]:  # a barrier of all ranks: once a round, not at every event
             ray.train.report({name: event[name] for name in ("step", "loss", "tokens_per_s")})
 
     try:

@@ -15,7 +15,7 @@ from ticlm.core import paths
 from ticlm.core.errors import RunError, TiclmError
 from ticlm.core.store import Store
 from ticlm.platform.cluster.ray_internals import worker_death
-from ticlm.platform.study.stored_rounds import mid_rounds
+from ticlm.platform.study.stored_rounds import mid_round_checkpoints
 from ticlm.platform.study.work import ChainWork
 
 
@@ -94,7 +94,7 @@ def progress(work: ChainWork) -> tuple[int, str]:
     for done, round_id in enumerate(work.ids):
         folder = paths.round_folder(round_id)
         if not store.exists(paths.record(folder)):
-            whole = (step for step, path in mid_rounds(store, folder) if store.exists(paths.record(path)))
+            whole = (step for step, path in mid_round_checkpoints(store, folder) if store.exists(paths.record(path)))
             newest = next(whole, None)
             return done, "" if newest is None else paths.step_name(newest)
     return len(work.ids), ""

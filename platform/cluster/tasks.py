@@ -13,7 +13,7 @@ STOP_POLL_S = 1.0
 
 
 def in_task(function: Callable[..., Any], *arguments: Any, stop: Event, device: str = "cpu") -> Any:
-    """Call a function in a Ray task on one CPU, and return what it returns. It is tried again if its node is lost.
+    """Call a function in a Ray task on one CPU and return its result. The task is tried again if its node is lost.
 
     With the device `cuda` it also reserves a GPU, with `auto` only if the cluster has any. Raises Stopped, and ends the
     task, once `stop` is set.

@@ -19,7 +19,7 @@ NAMED = 6
 
 @dataclass(frozen=True)
 class Address:
-    """What an address names. `study` is a packaged name, a file or a URI."""
+    """The parts of an address. `study` is a packaged name, a file or a URI."""
 
     study: str
     method: str
@@ -74,7 +74,7 @@ def choose(address: Address, runs: Sequence[FinishedRun], planned: Mapping[str, 
 
 
 def describe(study: str, runs: Sequence[FinishedRun]) -> str:
-    """Return what is finished, by method and period, as part of a line."""
+    """Return a list of the finished rounds, by method and period, as part of a line."""
     many = {run.method for run in runs if [other.method for other in runs].count(run.method) > 1}
     shown = []
     for run in runs:

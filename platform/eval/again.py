@@ -70,7 +70,7 @@ def works(
 def score_again(store: Store, asked: Sequence[CheckpointWork], show: Show = SILENT) -> list[Again]:
     """Score everything that is asked, in this process; the root of `store` keeps its values as they are."""
     rows: list[Again] = []
-    with tempfile.TemporaryDirectory() as root:
+    with tempfile.TemporaryDirectory() as root:  # a root of their own: cells that are kept are never scored again
         fresh = [replace(work, root=root, lease=None) for work in asked]
         with fanout.counted(fresh, show) as through:
             fanout.here(fresh, through)

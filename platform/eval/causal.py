@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ticlm.platform.eval.gradients.samples import Sample
+    from ticlm.platform.eval.gradients import Sample
 
 
 class CausalCheckpoint(LoadedModel):
-    """A causal model reads a text from left to right; end-of-text stands before the first token of a text, and is also
-    what an empty context or prompt becomes."""
+    """A causal model as an answerer: it reads a text from left to right. End-of-text stands before the first token of a
+    text, and in place of an empty context or prompt."""
 
     @cached_property
     def before_texts(self) -> int:
@@ -39,7 +39,7 @@ class CausalCheckpoint(LoadedModel):
         return int(getattr(self.module.config, "max_position_embeddings", None) or 2048)
 
     def rows(self, rows: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Score packed rows, all tokens but the first given those before it; see `Answerer.rows`."""
+        """Score packed rows [rows, L + 1]: all tokens but the first, each given those before; see `Answerer.rows`."""
         if not isinstance(self.objective, Causal):
             return super().rows(rows)
         import torch
@@ -82,7 +82,7 @@ class CausalCheckpoint(LoadedModel):
         tokens = self.encoder.pairs(asked)
         same = [(before.tobytes(), after.tobytes()) for before, after in tokens]
         for i, (before, answer) in enumerate(tokens):
-            if first.setdefault(same[i], i) != i:  # the same twice would differ by rounding, and break a tie
+            if first.setdefault(same[i], i) != i:  # scored twice, equal answers differ by rounding, and break a tie
                 continue
             after = np.concatenate([answer, ending]) if len(answer) else answer
             if not len(after) or len(after) > self.window:
@@ -92,6 +92,7 @@ class CausalCheckpoint(LoadedModel):
             kept = context[-(self.window + 1 - len(after)) :]  # the last token of `after` is no input
             cut[i] = len(kept) < len(context)
             # What has the same context is read with it, but one token is not worth a row that only grows by it.
+            # A number is no key of tokens: those have eight bytes each, so sixteen at least.
             key = kept.tobytes() if len(kept) > 1 else b"%d" % i
             branches.setdefault(key, Branches(kept, [])).continuations.append(after)
             places.setdefault(key, []).append(i)
@@ -121,7 +122,7 @@ class CausalCheckpoint(LoadedModel):
         return self.generate([before_mask(cloze) for cloze in clozes], tokens, stop, beams)
 
     def beginning(self, texts: Sequence[str], tokens: int, cloze: bool = False) -> list[str]:
-        """Return the beginning of each text, of a cloze that of the text before its mask; see `Answerer.beginning`."""
+        """Return the beginning of each text; of a cloze, the beginning of the text before its mask, and the mask."""
         if not cloze:
             return super().beginning(texts, tokens)
         before = [text.partition(MASK)[0] for text in texts]
@@ -145,7 +146,7 @@ class CausalCheckpoint(LoadedModel):
         import numpy as np
         import torch
 
-        from ticlm.platform.eval.gradients.samples import Sample, entities
+        from ticlm.platform.eval.gradients import Sample, entities
 
         labels, cut = self.ended(f" {target}" if target else target, targets)
         if not len(labels):

@@ -29,6 +29,7 @@ from ticlm.platform.tasks.cell_store import cell_key, read_cells, write_cells
 if TYPE_CHECKING:
     from ticlm.platform.eval.checkpoint import Checkpoint
 
+# What a lost evaluator costs; a file for each cell would be a request for each on a remote root.
 KEEP_S = 30.0
 """Seconds. After each cell, all unwritten cells are written to the store if the last write is longer ago than this. The
 rest is written at the end of each task."""
@@ -89,7 +90,7 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
 
 
 def asked_labels(run: Run, trained: str, task: Task, hashes: Mapping[str, str]) -> list[str]:
-    """Return the labels at which a checkpoint is scored, of those that have something to score (`data_hashes`)."""
+    """Return the labels at which a checkpoint is scored. `hashes` has the labels with something to score."""
     return [label for label in hashes if task.asks(trained, label, tuple(run.rounds))]
 
 
@@ -103,24 +104,23 @@ def scored(plan: Plan) -> Iterator[tuple[Run, str, Task]]:
                         yield run, trained, task
 
 
-def scored_inside(plan: Plan) -> Iterator[tuple[Run, str, Task, int]]:
-    """Yield every (run, trained period, task, step) of a model saved in the middle of a round, to be scored.
+def scored_mid_round(plan: Plan) -> Iterator[tuple[Run, str, Task, int]]:
+    """Yield the (run, trained period, task, step) of every mid-round model that is to be scored.
 
     Tasks with `prepare`, and tasks for the last checkpoint only, are skipped.
     """
     for run, trained, task in scored(plan) if plan.study.evaluate.inside is not None else ():
         if task.prepare is None and task.chosen_checkpoints != "last":
-            for step in plan.inside(run.rounds[trained]):
+            for step in plan.mid_round_steps(run.rounds[trained]):
                 yield run, trained, task, step
 
 
-def keys_inside(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
-    """Return (round key, step, task id, label) -> (weights, cell key) of every cell of a model that
-    was published inside a round."""
+def mid_round_keys(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
+    """Return (round key, step, task id, label) -> (weights, cell key) of every cell of a mid-round model."""
     wanted: dict[str, dict[str, str]] = {}
     found: dict[tuple[str, int, str, str], tuple[str, str]] = {}
-    for run, trained, task, step in scored_inside(plan):
-        record = plan.inside_records.get((run.rounds[trained], step))
+    for run, trained, task, step in scored_mid_round(plan):
+        record = plan.mid_round_records.get((run.rounds[trained], step))
         if record is not None:
             weights = weights_of(record)
             hashes = wanted.setdefault(task.id, data_hashes(plan, task))
@@ -131,7 +131,7 @@ def keys_inside(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
 
 
 def data_hashes(plan: Plan, task: Task) -> dict[str, str]:
-    """Return the hash of what a task reads at each label that has something to score."""
+    """Return the hash of a task's data at each label that has something to score."""
     labels = plan.labels(task)
     found = task.hashes(plan.data_of(task), labels)
     empty = next((label for label in labels if label not in found), None)
@@ -145,14 +145,14 @@ def data_hashes(plan: Plan, task: Task) -> dict[str, str]:
 
 
 def units(plan: Plan) -> list[CheckpointWork]:
-    """Return what is left to score, one unit per checkpoint."""
+    """Return the cells that are left to score, one unit of work per checkpoint."""
     assert plan.store is not None
     tasks = {task.id: task for task in plan.study.evaluations}
     wanted: dict[str, dict[str, dict[str, str]]] = {}
     folders: dict[str, str] = {}
-    for (key, step, task_id, label), (weights, cell) in keys_inside(plan).items():
-        folder = paths.inside(paths.round_folder(plan.ids[key]), step)
-        folders[weights] = paths.model(folder, plan.inside_records[key, step].attempt)
+    for (key, step, task_id, label), (weights, cell) in mid_round_keys(plan).items():
+        folder = paths.mid_round_model(paths.round_folder(plan.ids[key]), step)
+        folders[weights] = paths.model(folder, plan.mid_round_records[key, step].attempt)
         wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
     for (key, task_id, label), (weights, cell) in keys(plan).items():
         source = plan.tree.scored(key, task_id)  # the round whose weights the task scores
@@ -214,7 +214,8 @@ def progress(unit: CheckpointWork) -> Iterator[None]:
     """
     store = Store(unit.root, unit.lease)
     jobs = left(store, unit.weights, list(unit.jobs))
-    for _ in range(unit.cells - sum(len(job.cells) for job in jobs)):  # Ray calls `send`, which a list does not have
+    # Not `yield from` a list: Ray sends what it has measured of an item into this generator, and a list has no `send`.
+    for _ in range(unit.cells - sum(len(job.cells) for job in jobs)):
         yield
     if not jobs:
         return
@@ -268,8 +269,8 @@ def _cells(
 
 
 def device(wanted: str) -> str:
-    """Return the device on which to run models, `cuda` or `cpu`. Raises InputError if this machine does not have the
-    one that is wanted."""
+    """Return the device on which to run models, `cuda` or `cpu`. Raises InputError if `cuda` is wanted and this machine
+    has no GPU."""
     import torch
 
     if wanted == "cuda" and not torch.cuda.is_available():

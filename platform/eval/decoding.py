@@ -53,8 +53,8 @@ def written(
 def drawn(
     module: Any, prompt: Sequence[int], tokens: int, temperature: float, ends: Sequence[int], start: int | None = None
 ) -> list[int]:
-    """Return a prompt's tokens with at most `tokens` more, each drawn from all of the vocabulary at a temperature; at 0
-    the likeliest one. Of an encoder–decoder, whose decoder begins with `start`, return what it writes.
+    """Return a prompt's tokens and at most `tokens` more, each drawn from all of the vocabulary at a temperature; at 0,
+    the likeliest one. For an encoder–decoder, whose decoder begins with `start`, return the written tokens alone.
 
     How the folder would have its model sample or penalise does not count. Raises RunError if logits are not numbers.
     """
@@ -65,7 +65,7 @@ def drawn(
     config = GenerationConfig(
         do_sample=temperature > 0,
         temperature=temperature or 1.0,
-        top_k=0,
+        top_k=0,  # the default of transformers draws from the 50 likeliest tokens alone
         max_new_tokens=tokens,
         pad_token_id=ends[0] if ends else 0,
         eos_token_id=list(ends) or None,
@@ -98,7 +98,7 @@ def _config(
     return GenerationConfig(
         do_sample=False,
         num_beams=beams,
-        early_stopping=beams > 1,
+        early_stopping=beams > 1,  # as CKL's code searches
         max_new_tokens=tokens,
         pad_token_id=end if end is not None else 0,
         eos_token_id=ends or None,
@@ -121,6 +121,7 @@ def _generated(
 
     if not module.can_generate():
         raise InputError(f"{type(module).__name__} cannot generate text, which a task asks for; score it by likelihood")
+    # `generate` fills what the given configuration leaves out from the module's own, which came with the folder.
     module.generation_config = config
     texts: list[list[int] | None] = [None] * len(prompts)
     size = batch_size(module, BATCH_TOKENS["cpu" if module.device.type == "cpu" else "other"])
@@ -129,7 +130,8 @@ def _generated(
         ids = np.full((len(batch), longest), config.pad_token_id, np.int64)
         shown = np.zeros((len(batch), longest), np.int64)
         for row, i in enumerate(batch):
-            # what a model goes on from ends where the new tokens begin; what an encoder reads begins at position 0
+            # Padding on the left of a prompt, so that it ends where the new tokens begin; on the right of what an
+            # encoder reads, which begins at position 0.
             place = slice(0, len(prompts[i])) if start else slice(longest - len(prompts[i]), longest)
             ids[row, place] = prompts[i]
             shown[row, place] = 1
@@ -161,6 +163,7 @@ class _Numbers:
 
 
 def _until(ids: Sequence[int], end: int | None, stops: Collection[int]) -> list[int]:
+    """Return the tokens before `end`, and at most the first one of `stops`, which is kept."""
     kept: list[int] = []
     for token in ids:
         if token == end:

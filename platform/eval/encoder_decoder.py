@@ -18,8 +18,8 @@ Tokens = NDArray[np.int64]
 
 
 class Pair(NamedTuple):
-    """What the encoder reads, and the labels that the decoder predicts; each has at least one token. `shown` says which
-    tokens of the context the model may look at (None: all)."""
+    """The `context` int64[n] that the encoder reads, and the `labels` int64[m] that the decoder predicts; each has at
+    least one token. `shown` bool[n] says which tokens of the context the model may look at (None: all)."""
 
     context: Tokens
     labels: Tokens
@@ -47,8 +47,8 @@ def pair_scores(
 
 
 def _batched(pairs: Sequence[Pair], batch_tokens: int) -> Iterator[list[int]]:
-    """Positions of pairs, longest contexts first and the same ones together, in batches that padded to their longest
-    context and labels hold at most `batch_tokens` (a longer pair goes alone)."""
+    """Yield batches of positions of pairs, longest contexts first and equal ones together. Padded to its longest
+    context and labels, a batch holds at most `batch_tokens`, or it is one pair."""
     keys = [pair.context.tobytes() for pair in pairs]
     order = sorted(range(len(pairs)), key=lambda i: (-len(pairs[i].context), keys[i], -len(pairs[i].labels)))
     batch: list[int] = []
@@ -65,7 +65,8 @@ def _batched(pairs: Sequence[Pair], batch_tokens: int) -> Iterator[list[int]]:
 
 
 def _batch_scores(head: Head, start: int, batch: Sequence[Pair]) -> Tensor:
-    """Scores [2, labels] of a batch; contexts and labels are padded on the right, where nothing looks."""
+    """Return the scores float32[2, labels] of a batch. Contexts and labels are padded on the right, where nothing
+    looks."""
     numbers = {key: n for n, key in enumerate(dict.fromkeys(pair.context.tobytes() for pair in batch))}
     which = [numbers[pair.context.tobytes()] for pair in batch]
     contexts = {numbers[pair.context.tobytes()]: pair for pair in batch}

@@ -44,8 +44,9 @@ def on_ray(units: Sequence[CheckpointWork], evaluators: int, gpus: float | None,
     import ray
 
     share = share_of_gpu(gpus, units, ray.cluster_resources().get("GPU", 0.0))
+    # Ray tries nothing again: `_lost` counts the deaths over a unit, names the cause and starts the next actor.
     kind = ray.remote(num_cpus=1, num_gpus=share, max_restarts=0, max_task_retries=0)(_Evaluator)
-    pool = _Pool(kind.remote, min(evaluators, len(units)), deque(map(_Asked, units)), through)
+    pool = _EvaluatorPool(kind.remote, min(evaluators, len(units)), deque(map(_UnitProgress, units)), through)
     try:
         pool.run()
     except ray.exceptions.RayTaskError as error:
@@ -57,7 +58,7 @@ def on_ray(units: Sequence[CheckpointWork], evaluators: int, gpus: float | None,
 
 
 @dataclass(eq=False)
-class _Asked:
+class _UnitProgress:
     """A unit, how many of its cells were told, and how many evaluators were lost since the last of them."""
 
     unit: CheckpointWork
@@ -71,11 +72,11 @@ class _Asked:
 
 @dataclass(eq=False)
 class _Seat:
-    """A place for an evaluator: the actor there, what it was asked for, and how many of its cells it has yielded."""
+    """A place for an evaluator: the actor there, the unit that it scores, and how many cells of it were yielded."""
 
     actor: Any = None
     node: str = ""
-    asked: _Asked | None = None
+    asked: _UnitProgress | None = None
     yielded: int = 0
     deaths: int = 0
     """Actors that were lost here in a row before they had started."""
@@ -83,11 +84,11 @@ class _Seat:
     """When, by the monotonic clock, the next actor may start here."""
 
 
-class _Pool:
+class _EvaluatorPool:
     """Evaluators and the units that they share."""
 
     def __init__(
-        self, start: Callable[[], Any], size: int, waiting: deque[_Asked], through: Callable[[], None]
+        self, start: Callable[[], Any], size: int, waiting: deque[_UnitProgress], through: Callable[[], None]
     ) -> None:
         self.start, self.waiting, self.through = start, waiting, through
         self.empty = [_Seat() for _ in range(size)]
@@ -123,9 +124,9 @@ class _Pool:
         for seat in [seat for seat in self.empty if seat.due <= now and self.waiting]:
             self.empty.remove(seat)
             seat.actor = self.start()
-            self._ask(seat, None)  # so none gets work before there is room for it
+            self._ask(seat, None)  # an actor answers once there is room for it: none gets work before
 
-    def _ask(self, seat: _Seat, asked: _Asked | None) -> None:
+    def _ask(self, seat: _Seat, asked: _UnitProgress | None) -> None:
         seat.asked, seat.yielded = asked, 0
         self.busy[seat.actor.score.remote(asked and asked.unit)] = seat
 

@@ -111,7 +111,7 @@ def scores(asked: CheckpointWork) -> list[FolderScore]:
 
 
 def _data(task: Task, store: Store, folder: str, objective: AnyObjective) -> tuple[dict[str, str], str]:
-    """Return the hashes of what a task reads, by label, and the place of its data.
+    """Return the hashes of a task's data, by label, and the place of these data.
 
     Raises InputError if the task needs a study, or if it has no data.
     """
@@ -151,7 +151,7 @@ def _corpus(task: Task, name: str, store: Store, folder: str, objective: AnyObje
     extra = 1 if isinstance(objective, Causal) else 0  # the last token of a causal row is only a label
     length = next((column.length for column in columns if column.name in objective.columns), extra) - extra
     check_columns(corpus.info.id, columns, objective.columns, length)
-    window = config.get("max_position_embeddings", config.get("n_positions"))  # as GPT-2 calls it
+    window = config.get("max_position_embeddings", config.get("n_positions"))  # the second is GPT-2's name
     longest = max(column.length for column in columns) - extra
     if window is not None and longest > window:
         raise InputError(
@@ -172,7 +172,7 @@ def table(rows: list[FolderScore]) -> Table:
 
 
 def table_of_cells(*numbers: str) -> Table:
-    """Return an empty table for the terminal, with a row for each cell: what it is, then these numbers of it."""
+    """Return an empty table for the terminal: columns that name a cell, then columns for these numbers of it."""
     from rich.table import Table
 
     made = Table(box=None, header_style="bold")
@@ -198,7 +198,7 @@ UNITS = {
 
 
 def notes(store: Store, asked: CheckpointWork, rows: list[FolderScore]) -> list[str]:
-    """Return lines below the table: what the metrics are, what n counts, and where the scores are kept."""
+    """Return the lines below the table: the meaning of the metrics and of n, and the place of the scores."""
     metrics = dict.fromkeys(row.found.title for row in rows)
     better = {task.task.name: "higher" if task.task.higher_is_better else "lower" for task in asked.jobs}
     return [

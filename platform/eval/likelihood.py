@@ -16,7 +16,8 @@ from ticlm.platform.tasks.answerer import Continuation
 
 
 def row_losses(module: nn.Module, tokens: Tensor, batch_tokens: int | None = None) -> Tensor:
-    """Score packed rows: token ids [rows, L+1] to the summed −ln P of their L labels, [rows] float64 on the CPU.
+    """Return the summed −ln P of the L labels of packed rows in nats, float64[rows] on the CPU, for token ids
+    int64[rows, L + 1].
 
     The numbers do not depend on `batch_tokens` beyond rounding (1e-4 in float32).
     """
@@ -32,7 +33,7 @@ def rolling(
     prefix: int,
     batch_tokens: int | None = None,
 ) -> list[float]:
-    """Return ln P of each document. Every token is scored once, the first one after `prefix` (the end-of-text token).
+    """Return ln P of each document in nats. Every token is scored once, the first one after `prefix` (end-of-text).
 
     The numbers are those of lm-evaluation-harness' `loglikelihood_rolling` with a maximum length of `window`. An empty
     document has log-likelihood 0.
@@ -49,8 +50,8 @@ def token_losses(
     batch_tokens: int | None = None,
     stride: int | None = None,
 ) -> list[NDArray[np.float32]]:
-    """Return −ln P of every token of each document, [tokens] float32. Windows are those of `rolling`, or move on by
-    `stride`. `prefix` is the token before the first one: one for all documents, or one for each."""
+    """Return −ln P of every token of each document in nats, float32[tokens]. Windows are those of `rolling`, or move on
+    by `stride`. `prefix` is the token before the first one: the same for all documents, or one for each."""
     cut: list[Window] = []
     ends: list[int] = []
     before = [prefix] * len(documents) if isinstance(prefix, int) else prefix
@@ -87,28 +88,28 @@ def windows(length: int, window: int, stride: int | None = None) -> Iterator[tup
 
 
 class Window(NamedTuple):
-    """Token ids [n]: all but the last are inputs, and the last `scored` of them are labels to score."""
+    """Token ids int64[n]: all but the last are inputs, and the last `scored` of them are labels to score."""
 
     tokens: NDArray[np.int64]
     scored: int
 
 
 class LabelScores(NamedTuple):
-    """Scores of labels [n]: `losses` are −ln P, `below` is how far a label's logit is below the highest one, 0 for the
-    likeliest token."""
+    """Scores of n labels: `losses` float32[n] are −ln P in nats, `below` float32[n] is how far a label's logit is below
+    the highest one, 0 for the likeliest token."""
 
     losses: NDArray[np.float32]
     below: NDArray[np.float32]
 
     def continuation(self, cut: bool) -> Continuation:
-        """The labels as a continuation whose context was `cut` or not."""
+        """Return the labels as one continuation, whose context was `cut` or not."""
         return Continuation(-float(self.losses.sum(dtype=np.float64)), len(self.losses), not self.below.any(), cut)
 
 
 def window_losses(
     module: nn.Module, windows: Sequence[Window], batch_tokens: int | None = None
 ) -> list[NDArray[np.float32]]:
-    """Return −ln P of each window's scored labels, in the order given."""
+    """Return −ln P in nats of each window's scored labels, float32[scored], in the order given."""
     return [scores.losses for scores in window_scores(module, windows, batch_tokens)]
 
 
@@ -137,8 +138,8 @@ def window_scores(module: nn.Module, windows: Sequence[Window], batch_tokens: in
 def ranked(
     module: nn.Module, contexts: Sequence[NDArray[np.int64]], labels: Sequence[int], start: Sequence[int] = ()
 ) -> list[int]:
-    """Rank a label behind each context, all of which have at least one token; 1 for the likeliest token, 0 where a
-    logit is not a number.
+    """Return the rank of a label behind each context (int64[n], n > 0): 1 for the likeliest token, 0 where a logit is
+    not a number.
 
     An encoder–decoder is given `start`, the tokens that its decoder reads while its encoder reads the context.
     """
@@ -195,7 +196,8 @@ def batched(lengths: Mapping[int, int], batch_tokens: int) -> Iterator[list[int]
 
 
 def _batch_scores(head: Head, batch: Sequence[Window]) -> Tensor:
-    """Return the scores [2, labels] of a batch. Windows are padded on the right, where a causal model does not look."""
+    """Return the scores float32[2, labels] of a batch. Windows are padded on the right, where a causal model does not
+    look."""
     longest = max(len(w.tokens) for w in batch) - 1
     inputs = np.zeros((len(batch), longest), np.int64)
     scored = np.zeros((len(batch), longest), bool)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ticlm.platform.eval.gradients.samples import Sample
+    from ticlm.platform.eval.gradients import Sample
     from ticlm.platform.eval.tokenization import TextEncoder
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt")
@@ -45,7 +45,7 @@ class LoadedModel:
             raise InputError(f"{self.folder} has no tokenizer, and the task reads text; put its files there")
         try:
             found = AutoTokenizer.from_pretrained(self.folder, local_files_only=True, trust_remote_code=False)
-            found("a", verbose=False)  # what is wrong with its lengths and rules shows only now
+            found("a", verbose=False)  # wrong lengths and rules show only when it is used
             return found
         except Exception as error:  # the libraries raise all kinds, even plain Exception, on a damaged file
             raise InputError(f"{self.folder}: its tokenizer cannot be loaded: {in_one_line(error)}") from None
@@ -109,6 +109,7 @@ class LoadedModel:
 
     def decoded(self, said: Sequence[list[int] | None], stop: str) -> list[str | None]:
         """Return generated tokens as text, each up to the first `stop`."""
+        # Cleaning up would take spaces before punctuation away, which the model wrote.
         plainly = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
         texts = [None if one is None else str(self.tokenizer.decode(one, **plainly)) for one in said]
         return [text.split(stop)[0] if stop and text else text for text in texts]
@@ -121,7 +122,7 @@ class LoadedModel:
 
     def gradient_norms(self, pairs: Sequence[tuple[str, str]], inputs: int, targets: int) -> list[GradientNorm | str]:
         """Compute the gradient of each target given its input, one at a time; see `Answerer.gradient_norms`."""
-        from ticlm.platform.eval.gradients.samples import gradient_norm
+        from ticlm.platform.eval.gradients import gradient_norm
 
         samples = (self.sample(text, target, inputs, targets) for text, target in pairs)
         return [NO_TOKEN if one is None else gradient_norm(self.module, one) for one in samples]

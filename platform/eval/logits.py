@@ -23,8 +23,8 @@ WHOLE_LOGITS = 1 << 27
 
 
 class Head(NamedTuple):
-    """A model as it is scored. `layer` is its last layer, or None if what that layer gives are not yet the logits;
-    `vocab` is the number of logits of a position; `room` is memory for some of them, if they are computed there."""
+    """A model as it is scored. `layer` is its last layer, or None if its outputs are not yet the logits; `vocab` is the
+    number of logits of a position; `room` [positions, vocab] is memory for some of them, if they are computed there."""
 
     module: nn.Module
     layer: nn.Module | None
@@ -38,15 +38,15 @@ class Head(NamedTuple):
         return tokens if self.layer is not None else min(tokens, WHOLE_LOGITS // self.vocab)
 
     def encoded(self, ids: Tensor, shown: Tensor) -> Tensor:
-        """Run the encoder of an encoder–decoder on `ids` [batch, length], of which it sees those where `shown` is 1;
-        returns its states [batch, length, width]."""
+        """Run the encoder of an encoder–decoder on `ids` int64[batch, length], of which it sees those where `shown` is
+        1. Returns its states, float32[batch, length, width]."""
         encoder = cast(Any, self.module).get_encoder()
         return cast(Tensor, encoder(input_ids=ids, attention_mask=shown).last_hidden_state)
 
     def scores(self, ids: Tensor, where: Tensor, labels: Tensor, **attended: Any) -> Tensor:
-        """Score `labels` [n] at the positions `where` [n] of the flattened `ids` [batch, length], which an
-        encoder–decoder's decoder reads. Returns [2, n]: −ln P, and how far the label's logit is below the highest one.
-        `attended` goes to the model as it is."""
+        """Score `labels` int64[n] at the positions `where` int64[n] of the flattened `ids` int64[batch, length], which
+        an encoder–decoder's decoder reads. Returns float32[2, n]: −ln P in nats, and how far the label's logit is below
+        the highest one. `attended` goes to the model as it is."""
         if self.layer is None:
             return _scores(_logits(self.module, ids, **attended).flatten(0, 1)[where], labels)
         hidden = _into(self.layer, self.module, ids, **attended)[0][0].flatten(0, 1)[where]
@@ -100,12 +100,14 @@ def _for(device: torch.device, sizes: Mapping[str, int]) -> int:
 
 
 def _scores(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return float32[2, n] for logits [n, vocab] and labels int64[n]: −ln P, and the distance to the highest logit."""
     logits = logits.float()
     below = logits.amax(1) - logits.gather(1, labels[:, None])[:, 0]
     return torch.stack([nn.functional.cross_entropy(logits, labels, reduction="none"), below])
 
 
 def _ranks(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return the rank of each label, int64[n] for logits [n, vocab]; 0 where a logit is not a number."""
     own = logits.gather(1, labels[:, None])
     before = torch.arange(logits.shape[1], device=logits.device) < labels[:, None]  # argmax takes the first of equals
     ranks = 1 + ((logits > own) | ((logits == own) & before)).sum(1)
@@ -113,8 +115,9 @@ def _ranks(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def _scores_within(room: Tensor, weight: Tensor, hidden: Tensor, labels: Tensor) -> Tensor:
-    """Compute `_scores` without allocating anything of the logits' size, which on a CPU takes a fifth to two fifths
-    less time at a vocabulary of 50k."""
+    """Return the scores of `_scores` for the last layer's inputs `hidden` [n, width]; the logits are in `room`
+    [n, vocab]."""
+    # Nothing of the logits' size is allocated: on a CPU, a fifth to two fifths less time at a vocabulary of 50k.
     logits = torch.mm(hidden, weight.t(), out=room)
     top = logits.amax(1)
     below = top - logits.gather(1, labels[:, None])[:, 0]
@@ -122,8 +125,8 @@ def _scores_within(room: Tensor, weight: Tensor, hidden: Tensor, labels: Tensor)
 
 
 def _into(layer: nn.Module, module: nn.Module, ids: Tensor, **attended: Any) -> tuple[list[Tensor], Tensor]:
-    """Run the module and catch what reaches `layer`: returns the list of its inputs ([batch, length, width], one if the
-    layer ran once) and the logits of the first position, the only one that the layer gets to see."""
+    """Run the module and catch the inputs of `layer`. Returns the list of them (float32[batch, length, width] each, one
+    if the layer ran once), and the logits of the first position, the only one that the layer itself computes."""
     seen: list[Tensor] = []
 
     def first(_: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

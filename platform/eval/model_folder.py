@@ -96,9 +96,9 @@ def _listed(store: Store) -> Iterator[str]:
 
 
 def weights(folder: str) -> str:
-    """Return the hash that a model's cells are kept by. For a finished round it is that of its weights, as in every
-    study; for any other folder that of all its files, because the same weights may lie there beside another
-    configuration or tokenizer."""
+    """Return the hash under which a model's cells are kept: of the weights for a finished round, as in every study; of
+    all files for any other folder."""
+    # There the same weights may lie beside another configuration or tokenizer.
     rounds, *place = folder.rsplit("/", 3)
     if len(place) == 3 and place[2] == paths.MODEL:
         record = read_record(Store(rounds), place[0])

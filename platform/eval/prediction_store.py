@@ -65,6 +65,7 @@ def _read(store: Store, path: str) -> list[Prediction]:
 
     data = io.BytesIO(store.read(path))
     try:
+        # without threads, as cells are read
         table = pq.ParquetFile(data, page_checksum_verification=True).read(use_threads=False)
         if not table.schema.equals(_schema(NUMBERS in table.column_names)):
             raise ValueError("it has other columns than predictions have")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: float, seed: int) -> str:
-    """Return the prompt with what a model adds to it, up to its end of text or `tokens` tokens; of an encoder–decoder,
-    which reads the prompt and writes apart from it, what it writes.
+    """Return the prompt and a model's continuation, up to its end of text or `tokens` tokens. For an encoder–decoder,
+    which reads the prompt and writes apart from it, return the written text alone.
 
     `checkpoint` names a model as `model_folder.find` reads it. A temperature of 0 takes the likeliest token each time;
     how the folder would have its model sample or penalise does not count. Raises InputError if the prompt is empty, is
@@ -68,8 +68,8 @@ def _shown(model: Checkpoint, prompt: str, tokens: int) -> list[int]:
 
 
 def _ends(model: Checkpoint) -> list[int]:
-    """Return the tokens that end a text: the tokenizer's, and those that a folder names, as that of a chat model
-    does for the end of a turn."""
+    """Return the tokens that end a text: the tokenizer's, and those that the folder names, such as the end of a turn of
+    a chat model."""
     named = getattr(getattr(model.module, "generation_config", None), "eos_token_id", None)
     every = [model.tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])]
     return sorted({token for token in every if type(token) is int and 0 <= token < model.vocabulary})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ticlm.platform.eval.gradients.samples import Sample
+    from ticlm.platform.eval.gradients import Sample
 
 WINDOW = 512
 """Tokens that the encoder and the decoder each read at most, where neither the model nor its tokenizer says so: what T5
@@ -115,7 +115,8 @@ class Seq2SeqCheckpoint(LoadedModel):
         ending = np.array([self.end] if end else [], np.int64)
         same = [(context.tobytes(), answer.tobytes()) for context, answer in zip(before, after, strict=True)]
         found: dict[tuple[bytes, bytes], Continuation | str] = {}
-        asked: dict[tuple[bytes, bytes], Pair] = {}  # the same twice would differ by rounding, and break a tie
+        # By their tokens: scored twice, equal answers differ by rounding, and break a tie.
+        asked: dict[tuple[bytes, bytes], Pair] = {}
         whole: dict[tuple[bytes, bytes], bool] = {}
         for one, context, answer in zip(same, before, after, strict=True):
             labels = np.concatenate([answer, ending]) if len(answer) else answer
@@ -138,14 +139,14 @@ class Seq2SeqCheckpoint(LoadedModel):
     ) -> list[str | None]:
         """Let the encoder read each cloze and the decoder write what its mask stands for; see `Answerer.fill`."""
         if plain:
-            said = self._written(clozes, max(1, tokens - 1), beams, [self.start], ())
+            said = self._written(clozes, max(1, tokens - 1), beams, [self.start], ())  # one of them is the start
         else:
             said = self._written(clozes, tokens, beams, [self.start, self.mask], self.sentinels)
         return self.decoded([one and [token for token in one if token not in self.sentinels] for one in said], "")
 
     def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
-        """Rank the first token of each answer behind the mask, with which the decoder begins. The tokens of an answer
-        are those that it has in the place of the mask, as in the spans that the model has learned."""
+        """Rank the first token of each answer behind the mask, with which the decoder begins. An answer is cut into
+        tokens as it stands in the place of the mask, like the spans that the model has learned."""
         from ticlm.platform.eval.likelihood import ranked
 
         answers = [ids for _, ids in self.encoder.pairs([_in_span(cloze, answer) for cloze, answer in pairs])]
@@ -160,7 +161,7 @@ class Seq2SeqCheckpoint(LoadedModel):
         import numpy as np
         import torch
 
-        from ticlm.platform.eval.gradients.samples import Sample, entities
+        from ticlm.platform.eval.gradients import Sample, entities
 
         labels, cut = self.ended(target, targets)
         if not len(labels):
@@ -196,7 +197,7 @@ class Seq2SeqCheckpoint(LoadedModel):
         return written(self.module, contexts, start, tokens, self.tokenizer.eos_token_id, stops, beams)
 
     def context(self, text: str) -> list[int]:
-        """Return what the encoder reads of a text, cut to its window on the left."""
+        """Return the tokens that the encoder reads of a text, cut to its window on the left."""
         return [int(token) for token in self._context(self.encoder.encode([text])[0].ids)]
 
     @cached_property
@@ -218,9 +219,11 @@ class Seq2SeqCheckpoint(LoadedModel):
         return hasattr(self.module.config, "relative_attention_num_buckets")
 
     def _prompt(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What the encoder reads of a prompt to which the decoder answers: all of it where positions are relative (T5),
-        as they set no limit and a task says how much is to be read; else as much as `_context`."""
+        """Return the tokens that the encoder reads of a prompt, int64[n], with the special ones around them: all where
+        positions are relative (T5), else as many as `_context`."""
         import numpy as np
+
+        # Relative positions set no limit, and a task says how much is to be read.
 
         if not self._is_relative:
             return self._context(ids)
@@ -228,7 +231,8 @@ class Seq2SeqCheckpoint(LoadedModel):
         return np.concatenate([np.array(before, np.int64), ids, np.array(behind, np.int64)])
 
     def _context(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What the encoder reads of a context: its last tokens, as many as fit, with the special tokens around them."""
+        """Return the tokens that the encoder reads of a context, int64[n]: the last ones, as many as fit its window,
+        with the special tokens around them."""
         import numpy as np
 
         before, behind = self.around
@@ -237,16 +241,15 @@ class Seq2SeqCheckpoint(LoadedModel):
 
 
 def _in_span(cloze: str, answer: str) -> tuple[str, str]:
-    """Return the text before a cloze's mask, and the answer behind it with the space that stands between the two.
-
-    A byte-level tokenizer writes a word behind a space as another token than a word at the beginning of a text.
-    """
+    """Return the text before a cloze's mask, and the answer behind it with the space that stands between the two."""
+    # A byte-level tokenizer writes a word behind a space as another token than a word at the beginning of a text. Spans
+    # are learned with the space: without it, p@k was 0 at every k beside an exact match of 11 %.
     before = cloze.partition(MASK)[0]
     bare = before.rstrip(" ")  # a tokenizer joins the space to the next word
     return bare, f" {answer}" if answer and bare and bare != before else answer
 
 
 def _trimmed(row: NDArray[np.int64], pad: int) -> NDArray[np.int64]:
-    """A row without the padding at its end; a row of padding alone stays whole."""
+    """Return a row int64[n] without the padding at its end; a row of padding alone stays whole."""
     kept = (row != pad).nonzero()[0]
     return row[: kept[-1] + 1] if len(kept) else row

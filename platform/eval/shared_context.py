@@ -64,8 +64,9 @@ def _window(question: Branches, k: int) -> Window:
 
 
 class _Row(NamedTuple):
-    """A question as the model reads it. `branch` [length] is 0 for the context, then 1, 2, … for its continuations;
-    label i is predicted at input `where[i]`."""
+    """A question as the model reads it: `ids`, `positions` and `branch` are int64[length], `where` and `labels`
+    int64[labels]. `branch` is 0 for the context, then 1, 2, … for its continuations; label i is predicted at input
+    `where[i]`."""
 
     ids: Tokens
     positions: Tokens
@@ -88,7 +89,7 @@ def _row(question: Branches) -> _Row:
 
 
 def _batch_scores(head: Head, rows: Sequence[_Row]) -> Tensor:
-    """Return the scores [2, labels] of rows, padded on the right with inputs that nothing else sees."""
+    """Return the scores float32[2, labels] of rows, padded on the right with inputs that nothing else sees."""
     longest = max(len(row.ids) for row in rows)
     ids, positions = np.zeros((2, len(rows), longest), np.int64)
     branch = np.full((len(rows), longest), -1, np.int64)
@@ -103,8 +104,8 @@ def _batch_scores(head: Head, rows: Sequence[_Row]) -> Tensor:
 
 
 def _sight(branch: Tensor) -> Tensor:
-    """Return which inputs each input may see, [rows, 1, length, length]: itself and those before it that are in the
-    context or in its own branch."""
+    """Return which inputs each input may see, bool[rows, 1, length, length]: itself, and the inputs before it that are
+    in the context or in its own branch."""
     length = branch.shape[1]
     before = torch.ones(length, length, dtype=torch.bool, device=branch.device).tril()
     seen = (branch[:, None, :] == 0) | (branch[:, None, :] == branch[:, :, None])
@@ -112,8 +113,8 @@ def _sight(branch: Tensor) -> Tensor:
 
 
 def _reads_branches(module: nn.Module) -> bool:
-    """Return whether the model scores a small question as it scores its continuations one by one. Such a trial cannot
-    show a limited window of attention, so the model's settings are checked first."""
+    """Return whether the model scores a small question as it scores its continuations one by one."""
+    # Seven tokens cannot show a limited window of attention, so the model's settings are looked at first.
     config: Any = getattr(module, "config", None)
     kinds = getattr(config, "layer_types", None)
     limited = set(kinds) - {"full_attention"} if kinds else getattr(config, "sliding_window", None)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Encoded(NamedTuple):
-    """A text's tokens [n] and the characters [start, end) that each stands for, [n, 2]. If a character is cut into
-    several tokens, each of them stands for the whole character."""
+    """A text's tokens int64[n] and the characters [start, end) that each stands for, int64[n, 2]. If a character is cut
+    into several tokens, each of them stands for the whole character."""
 
     ids: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -63,7 +63,7 @@ class TextEncoder:
         return ids[:first], ids[last:]
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return the tokens of each context and of its continuation: those of the two as one text, unless a token
+        """Return the tokens of each context and of its continuation, int64[n] each: cut as one text, unless a token
         reaches over the border; then each of the two is encoded by itself."""
         contexts = dict.fromkeys(context for context, _ in pairs)
         before = dict(zip(contexts, (one.ids for one in self.encode(list(contexts)))))

@@ -30,12 +30,13 @@ from ticlm.platform.models.build import MAKING
 ADAPTERS = "adapters.json"
 ADAPTER_WEIGHTS = "adapters.safetensors"
 PEFT = "peft"
+# Enough to know a model again. A hash of all numbers would read the whole model once more.
 FIRST_NUMBERS = 64
 """Numbers of each weight that its digest reads."""
 
 
 def prepare(module: nn.Module, adapter: Adapter | None, frozen: Freeze, seed: int) -> None:
-    """Make a model ready for a round: add its adapter, and let gradients reach what is trained, and nothing else.
+    """Prepare a model for a round: add the round's adapter, and let gradients reach the weights that it trains alone.
 
     Raises InputError if the model has no place for the adapter, or if nothing is left to train.
     """
@@ -63,7 +64,7 @@ def extend(module: nn.Module, adapter: Adapter, depth: int, seed: int = 0) -> No
     TypeError if the adapter adds no parameter, or one without its depth in its name."""
     module.requires_grad_(False)
     before = {name for name, _ in module.named_parameters()}
-    with MAKING, torch.random.fork_rng(devices=[]):
+    with MAKING, torch.random.fork_rng(devices=[]):  # other random numbers of this process stay as they are
         torch.manual_seed(int(keyed(seed, depth).integers(1 << 62)))
         adapter.add(module, depth)
     added = [name for name, _ in module.named_parameters() if name not in before]
@@ -81,7 +82,7 @@ def rebuild(module: nn.Module, folder: Path) -> list[Adapter]:
         return []
     from safetensors.torch import load_file
 
-    expected = _about(folder).get("base")
+    expected = _read_description(folder).get("base")
     if expected is not None and expected != digest(module.state_dict()):
         raise InputError(f"{folder}/{ADAPTERS}: these adapters were trained on other weights than those beside them")
     for depth, adapter in enumerate(stack):
@@ -99,9 +100,8 @@ def rebuild(module: nn.Module, folder: Path) -> list[Adapter]:
 
 
 def renew(folder: Path, module: nn.Module) -> None:
-    """Write the digest of a folder's weights, as they are in `module`, into its description of
-    adapters."""
-    about = _about(folder) | {"base": digest(module.state_dict())}
+    """Write the digest of the weights in `module` into a folder's description of adapters."""
+    about = _read_description(folder) | {"base": digest(module.state_dict())}
     (folder / ADAPTERS).write_text(json.dumps(about, indent=1))
 
 
@@ -112,7 +112,7 @@ def read(folder: Path) -> list[Adapter]:
     """
     path = folder / ADAPTERS
     try:
-        entries = _about(folder)["stack"] if path.exists() else []
+        entries = _read_description(folder)["stack"] if path.exists() else []
         return [_adapter_class(entry, path).model_validate(entry["settings"]) for entry in entries]
     except (ValueError, TypeError, KeyError) as error:  # pydantic's error is a ValueError
         raise InputError(f"{path} is damaged: {type(error).__name__} {str(error).splitlines()[0]}") from None
@@ -140,7 +140,7 @@ def write(state: Mapping[str, Tensor], stack: list[Adapter], folder: Path) -> No
 
 
 def digest(weights: Mapping[str, Tensor]) -> str:
-    """Return a hash of a model's weights by which its adapters know it: of their names, shapes and first numbers."""
+    """Return a hash of the names, shapes and first numbers of a model's weights, by which its adapters know it."""
     found = hashlib.sha256()
     for name, value in sorted(weights.items()):
         first = value.detach().flatten()[:FIRST_NUMBERS].float().cpu().numpy().tobytes()
@@ -148,7 +148,7 @@ def digest(weights: Mapping[str, Tensor]) -> str:
     return found.hexdigest()
 
 
-def _about(folder: Path) -> dict[str, Any]:
+def _read_description(folder: Path) -> dict[str, Any]:
     found = json_texts.read_object((folder / ADAPTERS).read_bytes())
     if "stack" not in found:
         raise ValueError("it must have base and stack, as ticlm writes it now")
@@ -170,7 +170,7 @@ def _adapter_class(entry: Mapping[str, Any], path: Path) -> type[Adapter]:
 
 
 def _known() -> dict[str, type[Adapter]]:
-    """Return the adapter classes that have been imported, by name, without abstract ones: a class of a script that
-    reaches a process twice, pickled by value, leaves an empty class of the same name behind."""
+    """Return the adapter classes that have been imported, by name, without abstract ones."""
+    # A class of a script that reaches a process twice, pickled by value, leaves an empty class of its name behind.
     found = subclasses(Adapter)  # type: ignore[type-abstract]
     return {kind.identity_name: kind for kind in found if not isabstract(kind)}

@@ -54,7 +54,7 @@ Key = tuple[str, str]
 
 
 def average(store: Store, parts: Sequence[tuple[str, float]], target: Path) -> None:
-    """Write the model folder `target`: that of the last of `parts`, with the weighted mean of the weights of all.
+    """Write the model folder `target`: the files of the last of `parts`, with the weighted mean of all weights.
 
     `parts` are (model folder on the store, weight). Whatever is no floating-point number is the last folder's. Raises
     InputError if the folders do not hold the same tensors.
@@ -75,7 +75,7 @@ def average(store: Store, parts: Sequence[tuple[str, float]], target: Path) -> N
             for tensor in sorted(entries, key=lambda name: entries[name].start):
                 key = (_subfolder(name), tensor)
                 _write_mean(opened, store, [(tensors[key], weight) for _, tensors, weight in found])
-    if (target / adapter_stack.ADAPTERS).exists():  # by whose digest they know the weights below them
+    if (target / adapter_stack.ADAPTERS).exists():  # it names the weights below the adapters by their digest
         adapter_stack.renew(target, folders.without_adapters(target))
 
 
@@ -93,25 +93,28 @@ def _write_mean(file: IO[bytes], store: Store, parts: Sequence[tuple[_Tensor, np
         for tensor, weight in parts:
             width = TYPES[tensor.dtype].itemsize
             values = _values(tensor.read(store, first * width, last * width), tensor.dtype)
+            # Two operations, each rounded by itself: a fused one would round once, on the machines that have it.
             values *= weight
             total += values
         file.write(_bytes(total, newest.dtype))
 
 
 def _values(data: bytes, dtype: str) -> NDArray[np.float64]:
-    """Return numbers of a type of safetensors, without a rounding."""
+    """Return the numbers in the bytes of a tensor, float64[n], exactly."""
     raw = np.frombuffer(data, TYPES[dtype])
     if dtype == "BF16":
-        raw = (raw.astype(np.uint32) << 16).view(np.float32)
+        raw = (raw.astype(np.uint32) << 16).view(np.float32)  # bfloat16 is the upper half of float32
     values: NDArray[np.float64] = raw.astype(np.float64)
     return values
 
 
 def _bytes(values: NDArray[np.float64], dtype: str) -> bytes:
-    """Return numbers as bytes of a type of safetensors, rounded to the nearest, and of two to the even one."""
+    """Return float64[n] as the bytes of a tensor of this type, rounded to the nearest, and of two to the even one."""
     if dtype != "BF16":
         return values.astype(TYPES[dtype]).tobytes()
     bits = values.astype("<f4").view("<u4")
+    # Half of the last kept bit is added, less one unit where that bit is even: so a tie goes to the even number. NaN is
+    # written as such, because the addition could carry it over to a number.
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     return np.where(np.isnan(values), 0x7FC0, rounded).astype(TYPES[dtype]).tobytes()
 

@@ -101,7 +101,7 @@ def from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedMo
         )
         raise InputError(f"model: {made.model_type} is {what}; give it objective: {{kind: {kind}}}")
     try:
-        with MAKING:
+        with MAKING:  # weights are kept in float32, whatever a step computes in
             return family.from_config(made, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False)
     except Exception as error:  # of numbers and names that make no model, architectures raise all kinds
         if isinstance(error, torch.OutOfMemoryError | MemoryError):

@@ -130,7 +130,8 @@ def translated(checkpoint: Checkpoint) -> Iterator[tuple[str, Tensor]]:
 
 
 def _centred(weight: Tensor, dim: int) -> Tensor:
-    """Return a matrix without its mean over `dim`."""
+    """Return a matrix, float32 or wider, without its mean over `dim`."""
+    # In float32 at least, and the mean in float64: LayerNorm takes away what is left of the mean, RMSNorm does not.
     kept = weight.float() if weight.dtype in (torch.bfloat16, torch.float16) else weight
     return kept - kept.mean(dim, keepdim=True, dtype=torch.float64).to(kept.dtype)
 
@@ -198,7 +199,7 @@ def _tokenizer_files(tokenizer: Path, vocabulary: int) -> dict[str, Path]:
 
 
 def _end_of_text(files: dict[str, Path]) -> int:
-    """Return the token between documents; without a tokenizer it is that of GPT-NeoX-20B, 0."""
+    """Return the token between documents; without a tokenizer 0, as in GPT-NeoX-20B."""
     from tokenizers import Tokenizer
 
     if not files:

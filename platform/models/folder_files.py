@@ -62,7 +62,7 @@ def objective(store: Store) -> AnyObjective:
 
 
 def header(store: Store, path: str) -> tuple[bytes, dict[str, dict[str, Any]]]:
-    """Return the first bytes of a safetensors file, up to its first tensor, and what they say of each tensor by name.
+    """Return the first bytes of a safetensors file, up to its first tensor, and their entries of tensors by name.
 
     Raises InputError if it is no safetensors file.
     """

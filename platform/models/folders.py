@@ -28,9 +28,8 @@ from ticlm.platform.models.build import MAKING, from_config
 
 
 def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
-    """Load a published (or any Hugging Face) folder as a module in float32 on the CPU. Its stack of adapters is rebuilt
-    and stands in `ticlm_adapters`. Without an objective, it is what `folder_files.objective`
-    finds.
+    """Load a published (or any Hugging Face) folder as a module in float32 on the CPU, with its adapters, which stand
+    in `ticlm_adapters`. Without an objective, `folder_files.objective` finds it.
 
     Raises InputError if the folder holds no model, or lacks some of its weights.
     """
@@ -73,6 +72,7 @@ def publish(
     base = {name: value for name, value in state.items() if not is_adapter(name)}
     with torch.device("meta"):
         module = from_config(made, objective)
+    # `assign` copies nothing, but gives tied weights tensors of their own, until they are tied again.
     module.load_state_dict(base, strict=False, assign=True)
     module.tie_weights()
     folder.mkdir(parents=True, exist_ok=True)

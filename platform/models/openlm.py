@@ -28,7 +28,7 @@ KNOWN = {
     "ffn_type": ("swiglu", "swiglu_torch"),
 }
 """Settings of OpenLM that change what its weights mean, and their values in the released models."""
-CONTEXT, THETA = 2048, 10_000.0
+CONTEXT, THETA = 2048, 10_000.0  # of all released models; a context is read from the files beside, if one names it
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Weights by OpenLM's names, on the disk, and what the file says of itself: epoch, step, samples_seen, name."""
+    """Weights by OpenLM's names, on the disk, and facts `about` the file: epoch, step, samples_seen, name."""
 
     path: Path
     shape: Shape
@@ -210,5 +210,6 @@ def _check(path: Path, weights: Mapping[str, Tensor], shape: Shape) -> None:
 
 def _check_rotary(path: Path, frequencies: Tensor, size: int) -> None:
     expected = THETA ** -(torch.arange(0, size, 2).float() / size)
+    # One percent: they may have been saved in bfloat16, which keeps two to three digits.
     if frequencies.shape != expected.shape or not torch.allclose(frequencies.float(), expected, rtol=1e-2):
         raise InputError(f"{path}: its rotary frequencies are not those of {size} per head and theta {THETA:,.0f}")

@@ -10,7 +10,7 @@ EMBEDDINGS, ADAPTERS = "embeddings", "adapters"
 
 
 def parameter_groups(module: nn.Module) -> dict[str, str]:
-    """Return the group of every parameter by its name: `embeddings` for those of the input tokens, `adapters` for
+    """Return the group of every parameter by its name: `embeddings` for the table of input tokens, `adapters` for
     adapters, and else the first part of its name below the model itself, such as `encoder`, `layers` or `lm_head`.
 
     Weights that two layers share stand under the first of them, as in `named_parameters`: an output layer that is tied

@@ -23,7 +23,7 @@ from ticlm.methods.timeline import Sampling
 def sample_rows(
     module: nn.Module, numbers: Sequence[int], length: int, end_of_text: int, vocab_size: int, how: Sampling, key: str
 ) -> NDArray[np.int64]:
-    """Return rows [len(numbers), length + 1] that a module writes: an end of text, and `length` tokens after it.
+    """Return rows that a module writes, int64[len(numbers), length + 1]: an end of text, and `length` tokens after it.
 
     As in packed rows, the next document follows the end of text of the one before, in the same window. Row `number`
     depends on the module, `key` and its number; beyond rounding, not on which rows are written beside it. Tokens from
@@ -37,6 +37,7 @@ def sample_rows(
     for place in range(length):
         out = module(input_ids=rows[:, place : place + 1], past_key_values=cache, use_cache=True)
         cache = out.past_key_values
+        # In float32, sums of probabilities over 50k tokens are off by 5e-6, a quarter of a token's mean probability.
         logits = out.logits[:, -1, :vocab_size].double()
         is_finite &= logits.isfinite().all()
         rows[:, place + 1] = draw(logits, drawn[:, place], how)
@@ -46,8 +47,11 @@ def sample_rows(
 
 
 def draw(logits: Tensor, uniform: Tensor, how: Sampling) -> Tensor:
-    """Return a token for each row of logits [rows, vocabulary] in float64, by a number in [0, 1) each: the first one,
-    in the order of the vocabulary, up to which the tokens have more than that probability together."""
+    """Return a token for each row, int64[rows]: the first one, in the order of the vocabulary, up to which the tokens
+    have together more than the probability `uniform`.
+
+    `logits` are float64[rows, vocabulary]; `uniform` is float64[rows], a number in [0, 1) for each row.
+    """
     kept = torch.softmax(logits / how.temperature, -1)
     if how.top_p < 1:
         sorted_, order = kept.sort(dim=-1, descending=True, stable=True)
@@ -55,8 +59,10 @@ def draw(logits: Tensor, uniform: Tensor, how: Sampling) -> Tensor:
         kept = torch.zeros_like(kept).scatter(-1, order, sorted_.where(before < how.top_p, 0.0))
     upto = kept.cumsum(-1)
     found = torch.searchsorted(upto, uniform[:, None] * upto[:, -1:], right=True)[:, 0]
-    return found.clamp(max=logits.shape[-1] - 1)
+    return found.clamp(max=logits.shape[-1] - 1)  # the product may be rounded up to the whole sum
 
 
 def _uniform(key: int, count: int) -> NDArray[np.float64]:
+    """Return numbers in [0, 1), float64[count], that depend on the key alone."""
+    # The upper 53 bits, as many as a float64 holds exactly: none is rounded up to 1.
     return (random_numbers(count, key) >> np.uint64(11)).astype(np.float64) * 2.0**-53

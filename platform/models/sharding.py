@@ -50,6 +50,7 @@ def local_group(precision: Precision, wanted: str) -> Iterator[str]:
     if _is_plain(precision) or dist.is_initialized():
         yield device
         return
+    # A store in this process: one worker needs no port for others to meet at.
     dist.init_process_group("nccl" if device == "cuda" else "gloo", store=HashStore(), rank=0, world_size=1)
     try:
         yield device
@@ -64,7 +65,7 @@ def place(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modul
     Every rank brings the same whole module, so nothing needs to be sent; until then each rank holds it in host memory.
     """
     for block in _blocks(module):
-        block.register_forward_pre_hook(_apart, with_kwargs=True)
+        block.register_forward_pre_hook(_through_identities, with_kwargs=True)
     placed = _shard(module, precision, workers)
     return placed if isinstance(placed, FSDPModule) else placed.to(workers.device)
 
@@ -94,6 +95,7 @@ def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modu
     turn = Turn()
     for unit in (*_blocks(module), module):
         placed = cast(Any, fully_shard(unit, mesh=mesh, mp_policy=policy, shard_placement_fn=cut))
+        # FSDP2 would take the mean over workers. Losses are divided by the targets of the whole batch already.
         placed.set_gradient_divide_factor(1.0)
         placed.set_force_sum_reduction_for_comms(True)
         if workers.world > 1:
@@ -103,18 +105,21 @@ def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Modu
     return module
 
 
-def _apart(_: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Give a block its inputs through an identity each, so that what flows back to an input is added up inside the
-    block before it is added to what other blocks give.
+def _through_identities(
+    _: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the inputs of a block, each through an identity of its own.
 
-    FSDP2 does so for its own ends. Without it on one worker too, what two layers of a T5's decoder send back to the
-    encoder's output would be added up in another order, and rounded differently.
+    So the gradients that a block sends back to one of its inputs are added up inside the block, before they are added
+    to those of other blocks.
     """
+    # FSDP2 does so for its own ends. Without it on one worker too, the gradients that two layers of a T5's decoder send
+    # back to the encoder's output would be added up in another order, and rounded differently.
 
-    def apart(value: Any) -> Any:
+    def identity(value: Any) -> Any:
         return value.view_as(value) if isinstance(value, torch.Tensor) and value.requires_grad else value
 
-    return tuple(map(apart, arguments)), {name: apart(value) for name, value in named.items()}
+    return tuple(map(identity, arguments)), {name: identity(value) for name, value in named.items()}
 
 
 def cut_axis(shape: Sequence[int], world: int) -> int:
@@ -124,7 +129,7 @@ def cut_axis(shape: Sequence[int], world: int) -> int:
 
 
 def twin(module: nn.Module, objective: AnyObjective, precision: Precision, workers: Workers) -> nn.Module:
-    """Return a copy of a placed module, sharded like it, without the adapter that its round added; no rank ever holds
+    """Return a copy of a placed module, sharded like it, without the adapter that its round added. No rank ever holds
     more than its shard."""
     stack, new = getattr(module, "ticlm_adapters", []), getattr(module, "ticlm_new_adapters", 0)
     with torch.device("meta"):
@@ -147,5 +152,5 @@ def _blocks(module: nn.Module) -> list[nn.Module]:
 
 
 def whole_state(module: nn.Module) -> dict[str, Any]:
-    """Return all weights, unsharded, on rank 0's CPU. Every rank must call this."""
+    """Return all weights by name, unsharded, on rank 0's CPU; empty on other ranks. Every rank must call this."""
     return get_model_state_dict(module, options=StateDictOptions(full_state_dict=True, cpu_offload=True))

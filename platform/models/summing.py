@@ -24,7 +24,7 @@ class Turn:
 
 
 class OrderedSum:
-    """Reduce-scatter of FSDP2 that adds gradients one micro-batch after another, in float32: ((g₀ + g₁) + g₂) + …
+    """A reduce-scatter for FSDP2 that adds gradients one micro-batch after another, in float32: ((g₀ + g₁) + g₂) + …
 
     The sum over the turns of a step is the same bits for any number of workers, and the sum that autograd makes of them
     on one worker. A worker gets from each other its part of that one's gradient (all-to-all) and adds them itself: a
@@ -47,6 +47,7 @@ class OrderedSum:
         sent = input_tensor.to(self.wire)
         received = torch.empty_like(sent)
         dist.all_to_all_single(received, sent, group=group)
+        # One part for each worker, in the order of ranks, which is that of the micro-batches of this turn.
         parts = received.view(-1, output_tensor.numel())[: self.turn.count]
         if self.turn.first or self._so_far is None:
             output_tensor.copy_(parts[0])

@@ -27,14 +27,14 @@ def inside_cells(plan: Plan) -> tuple[pd.DataFrame | None, list[str]]:
     if plan.study.evaluate.inside is None:
         return None, []
     assert plan.store is not None
-    keys = evaluation.keys_inside(plan)
+    keys = evaluation.mid_round_keys(plan)
     kept = cache(partial(read_by_key, plan.store))
     rows: list[dict[str, Any]] = []
     missing: dict[tuple[str, int], str] = {}
     not_scored: Counter[str] = Counter()
-    for run, trained, task, step in evaluation.scored_inside(plan):
+    for run, trained, task, step in evaluation.scored_mid_round(plan):
         round_key = run.rounds[trained]
-        if (round_key, step) not in plan.inside_records:
+        if (round_key, step) not in plan.mid_round_records:
             why = "its round was trained without" if plan.done(round_key) else "not trained yet"
             missing[round_key, step] = f"models inside the rounds of {run.method.name} (seed {run.seed}): {why}"
             continue

@@ -51,14 +51,14 @@ def _answered(plan: Plan) -> Iterator[tuple[dict[str, Any], list[Prediction]]]:
 
 def _scored(plan: Plan) -> Iterator[tuple[dict[str, Any], str, str]]:
     """Yield (place, weights, cell key) of every cell of a task that keeps predictions and whose checkpoint is done."""
-    ends, inside = evaluation.keys(plan), evaluation.keys_inside(plan)
+    ends, inside = evaluation.keys(plan), evaluation.mid_round_keys(plan)
     for run, trained, task in evaluation.scored(plan):
         if not task.keeps_predictions:
             continue
         key = run.rounds[trained]
         place = {"method": run.method.name, "seed": run.seed, "trained": trained, "task": task.id}
         for label in plan.labels(task):
-            for step in plan.inside(key):
+            for step in plan.mid_round_steps(key):
                 if (key, step, task.id, label) in inside:
                     yield place | {"label": label, "step": step}, *inside[key, step, task.id, label]
             if (key, task.id, label) in ends:

@@ -85,7 +85,7 @@ def _record(store: Store, folder: str) -> list[str]:
 
 
 def _period(store: Store, folder: str, record: Record) -> list[str]:
-    """Compare what the record of a period of a corpus says of its splits with the files that it names."""
+    """Compare the splits that a corpus's record of a period states with the files that it names."""
     manifest = parse(PeriodManifest, record.about, store.uri(paths.record(folder)))
     files = {file.path: (file.size, file.sha256) for file in record.files}
     named = [file for split in manifest.splits.values() for file in (*split.files, *split.spans)]
@@ -103,7 +103,7 @@ def _rounds(store: Store) -> Iterator[str]:
     """Yield the folders of rounds, and of models inside rounds, that have no record."""
     for name in store.folders(paths.ROUNDS):
         folder = paths.round_at(name)
-        inside = [f"{paths.insides(folder)}/{step}" for step in store.folders(paths.insides(folder))]
+        inside = [f"{paths.mid_round_models(folder)}/{step}" for step in store.folders(paths.mid_round_models(folder))]
         for work in (folder, *inside):
             if not store.exists(paths.record(work)):
                 yield work

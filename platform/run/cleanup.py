@@ -30,14 +30,14 @@ def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
                 "are open until losses are measured; when ticlm train has measured them, the same command cleans"
             )
     kept = {paths.round_folder(round_id) for round_id in users(plans)}
-    records = [record for plan in plans for record in (*plan.records.values(), *plan.inside_records.values())]
+    records = [record for plan in plans for record in (*plan.records.values(), *plan.mid_round_records.values())]
     weights = [weights_of(record) for record in records]
     cells = {of(one) for one in weights for of in (paths.cells, paths.predictions)}
-    inside = {
-        paths.inside(paths.round_folder(plan.ids[key]), step)
+    wanted = {
+        paths.mid_round_model(paths.round_folder(plan.ids[key]), step)
         for plan in plans
         for key in plan.ids
-        for step in plan.inside(key)
+        for step in plan.mid_round_steps(key)
     }
     rounds = [paths.round_at(name) for name in store.folders(paths.ROUNDS)]
     found = [path for path in rounds if path not in kept]
@@ -46,8 +46,8 @@ def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
     for path in rounds:
         if path in kept:
             left = leftovers(store, path)  # such as of a kill between the record and the tidying up
-            published = _below(store, paths.insides(path))
-            found += [*left, *(place for place in published if place not in inside and place not in left)]
+            published = _below(store, paths.mid_round_models(path))
+            found += [*left, *(place for place in published if place not in wanted and place not in left)]
     return [(path, sum(store.size(f"{path}/{file}") for file in store.walk(path))) for path in found]
 
 

@@ -48,6 +48,7 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None) -> None:
         left, running = plan.pending(), dict[Future[None], Chain]()
         failed: list[Exception] = []
         resources = plan.study.resources
+        # one more thread for what `OpenShares` measures
         with Threads(resources.chains + resources.tuned_copies + 1) as pool, _set_on_error(stop):
             shares = OpenShares(plan, pool, show, stop)
             while left or running or shares.measuring:
@@ -117,16 +118,16 @@ def _read_needed(plan: Plan, side: list[Chain], running: list[Chain]) -> None:
 
 def _startable(plan: Plan, left: list[Chain], running: list[Chain], is_taken: bool = False) -> list[Chain]:
     """Return the chains that can start now: their parent is done, and enough workers are free. Chains that others wait
-    for come first. Side chains come last; they have a pool of workers of their own. Open rounds have no id yet, nor
-    have those below them. `is_taken`: something else works in this process, in which the study is to train."""
+    for come first. Side chains come last; they have a pool of workers of their own. Chains with open rounds, or below
+    some, are left out. `is_taken` says that something else works in the process in which the study is to train."""
     resources = plan.study.resources
     pools = {
-        is_side: _Pool(plan.study.resources.worker_range[1], slots)
+        is_side: _FreeWorkers(plan.study.resources.worker_range[1], slots)
         for is_side, slots in ((False, resources.chains), (True, resources.tuned_copies))
     }
     for chain in running:
         pools[chain.is_side].take(plan.share(chain)[1])
-    # in one process there is one stream of random numbers: chains side by side would take each other's
+    # In one process there is one stream of random numbers: chains side by side would take each other's.
     together = 1 - len(running) - is_taken if resources.trainer == "process" else len(left)
     left = [chain for chain in left if all(key in plan.ids for key in chain.keys)]
     busy = {plan.ids[key] for c in running for key in c.keys}  # rounds with different keys may be the same work
@@ -141,7 +142,7 @@ def _startable(plan: Plan, left: list[Chain], running: list[Chain], is_taken: bo
 
 
 @dataclass
-class _Pool:
+class _FreeWorkers:
     """The numbers of free workers and free slots."""
 
     workers: int
@@ -201,7 +202,7 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     if all(read_record(work.store, paths.round_folder(round_id)) is not None for round_id in work.ids):
         return show.say(f"{name}: found done")
     if not work.rounds[0].is_trained:
-        return _beside(plan, work, stop)
+        return _make_untrained(plan, work, stop)
     show.begin(name, sum(r.tokens for r in work.rounds), "tokens")
     workers = plan.share(chain)[1]
     if plan.study.resources.trainer == "ray":
@@ -218,7 +219,7 @@ def _one(plan: Plan, chain: Chain, fit: Fit, show: Show, stop: Event) -> None:
     show.end(name)
 
 
-def _beside(plan: Plan, work: ChainWork, stop: Event) -> None:
+def _make_untrained(plan: Plan, work: ChainWork, stop: Event) -> None:
     """Make a round that no group of workers trains: in a task on Ray, or in this process."""
     from ticlm.platform.train.average import publish_average
     from ticlm.platform.train.sample import publish_sample
@@ -233,7 +234,7 @@ def _beside(plan: Plan, work: ChainWork, stop: Event) -> None:
 
 
 def require(plan: Plan) -> None:
-    """Raise InputError if anything that the rounds which are left need is not there. Needs no Ray."""
+    """Raise InputError if the rounds that are left lack any data or model. Needs no Ray."""
     if plan.pending():
         _require_data(plan)
         _require_models(plan)

@@ -13,7 +13,8 @@ from ticlm.platform.study.settings import Study
 
 @dataclass(frozen=True)
 class AdaptedWeights:
-    """Weights in a method's first continual round: those that it trains, and all. Each further round adds `added`."""
+    """The number of weights in a method's first continual round: trained ones, and all. Each further round adds
+    `added`."""
 
     method: str
     trained: int

@@ -10,7 +10,7 @@ from ticlm.platform.study.settings import Study
 
 
 def initial_tokens(study: Study, first: str, sizes: Mapping[str, int] | None) -> int:
-    """Return the tokens of the first round, that of period `first`. `sizes` are training rows by period.
+    """Return the tokens of the first round, at period `first`. `sizes` are training rows by period.
 
     Raises InputError if the budget is in epochs, and the period has no row or is not in the corpus yet.
     """

@@ -91,9 +91,8 @@ def groups(tree: Tree, chains: Sequence[Chain]) -> list[list[Chain]]:
 
 
 def name(tree: Tree, group: Sequence[Chain]) -> str:
-    """Return a name for chains of one kind and of the same runs: the methods that share them (only the number of runs
-    if there are more than two), their seeds, what they are and how many, and their periods; for a tuned copy the tasks
-    that need it."""
+    """Return a name for chains of one kind and of the same runs: their methods (only the number of runs if there are
+    more than two), seeds, kind, number and periods; for a tuned copy, the tasks that need it."""
     first, last = group[0].keys[0], group[-1].keys[-1]
     kind = tree.kind(first)
     shared = [(run, len(run.method.seeds) > 1) for run in _users(tree, first)]
@@ -113,7 +112,7 @@ def name(tree: Tree, group: Sequence[Chain]) -> str:
 
 
 def _users(tree: Tree, key: str) -> list[Run]:
-    """Return the runs that need a round; for a tuned copy, those that need the checkpoint that it starts from."""
+    """Return the runs that need a round; for a tuned copy, the runs that need the checkpoint it starts from."""
     parent = tree.rounds[key].parent
     return tree.users[parent if parent is not None and key in tree.tuned_copies else key]
 

@@ -77,9 +77,9 @@ class Machine:
 
 @dataclass(frozen=True)
 class Work:
-    """FLOPs of training: 6N per token, the same with attention, and what penalties add in the units of the first.
-    `not_counted` names the penalties that do not say what they add. `sampling` are the FLOPs of rows that models write:
-    2N per token, a forward pass with cached keys and values."""
+    """The FLOPs of training: `flops` are 6N per token, `with_attention` adds attention (PaLM, appendix B), `added` are
+    those of penalties, in units of the first. `not_counted` names the penalties whose work is not known. `sampling` are
+    the FLOPs of rows that models write: 2N per token, a forward pass with cached keys and values."""
 
     flops: float
     with_attention: float
@@ -125,7 +125,7 @@ def checkpoint_bytes(parameters: int, study: Study, rounds: Collection[Round], c
     return parameters * BYTES_PER_WEIGHT * max(states, default=0) * CHECKPOINTS * at_once
 
 
-def inside_models(study: Study, rounds: Collection[Round]) -> int | None:
+def mid_round_models(study: Study, rounds: Collection[Round]) -> int | None:
     """Return how many models are published inside these rounds; None if only the corpus tells."""
     every = study.evaluate.inside
     if every is None:

@@ -74,9 +74,9 @@ def _opened(name: str, own: Corpus, store: Store | None, where: str) -> Corpus:
 
 
 def trained_on(study: Study, own: Corpus, store: Store) -> dict[str, Corpus]:
-    """Return the corpora that rounds train on, by the name that sources have for them: the study's, those of tuned
-    copies, and those that old rows come from. Raises InputError if one is not there, was cut in another way, shares its
-    name with another, or has not the period of the old rows."""
+    """Return the corpora that rounds train on, by the names that sources have for them: the study's own, those of tuned
+    copies, and those of old rows. Raises InputError if a corpus is not there, was cut in another way, shares its name
+    with another, or lacks the period of the old rows."""
     found = {paths.corpus_id(study.corpus): own}
     for where, name, corpus in _others(study, own, store):
         known = paths.corpus_id(name)
@@ -113,7 +113,7 @@ def _others(study: Study, own: Corpus, store: Store) -> Iterator[tuple[str, str,
 
 
 def rows_tuned_on(study: Study, own: Corpus, store: Store | None) -> dict[Source, int]:
-    """Return the rows of all that tuned copies with a budget in epochs may train on, as far as it is there."""
+    """Return the rows of each source that tuned copies with a budget in epochs may train on, as far as it exists."""
     found: dict[Source, int] = {}
     for prepare in (task.prepare for task in study.evaluations):
         if prepare is not None and prepare.epochs is not None:
@@ -125,7 +125,7 @@ def rows_tuned_on(study: Study, own: Corpus, store: Store | None) -> dict[Source
 
 
 def splits(corpora: Mapping[str, Corpus]) -> dict[Source, SplitManifest]:
-    """Return the manifests of everything that these corpora hold."""
+    """Return the manifests of all splits of these corpora, by source."""
     return {
         Source(corpus=name, period=label, split=split): manifest
         for name, corpus in corpora.items()
@@ -168,7 +168,7 @@ def check(study: Study, corpus: Corpus) -> None:
 
 
 def _check_tokenizer(study: Study, corpus: Corpus) -> None:
-    """Raise InputError if the corpus's tokenizer, or that of a model folder, is not the one the rows were cut with."""
+    """Raise InputError if a corpus or a model folder has another tokenizer than the rows were cut with."""
     if not corpus.store.exists(paths.tokenizer_file()):
         return
     if corpus.store.sha256(paths.tokenizer_file()) != corpus.info.tokenizer.sha256:

@@ -20,6 +20,7 @@ from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe, Sample
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus, SplitManifest
 
+# 2: buffers, and the sources that penalties read, are part of a round. 3: classes are known by their bare names.
 IDENTITY = 3
 """Version of what a round's identity is made of. Raising it makes all finished work unusable."""
 
@@ -46,7 +47,7 @@ class Identity(Settings):
     tokenizer: str
     vocab_size: int
     average: tuple[AveragedRound, ...] = ()
-    """What is averaged, by the ids of the rounds."""
+    """The averaged rounds, by their ids."""
     sample: SampledRows | None = None
 
     def without_meaning(self) -> frozenset[str]:
@@ -60,11 +61,11 @@ def identities(
     contents: dict[str, str],
     known: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Return the ids of all rounds whose data and shares are known, by key; those in `known` are not hashed again.
+    """Return the ids of all rounds whose data and shares are known, by key. Ids in `known` are not hashed again.
 
-    `corpus` is the study's; `splits` are all that there is to read. A round without all its data has no id, nor has an
-    open one, nor have those below them. Rows that are sampled count as the id of their sample, which is known before
-    there are any. Adds to `contents` the hash of every imported model's folder that it reads.
+    `corpus` is the study's; `splits` are all splits that can be read. A round without all its data has no id, an open
+    round has none, and neither have the rounds below them. Sampled rows count as the id of their sample, which is known
+    before there are any rows. Adds to `contents` the hash of every imported model's folder that it reads.
     """
     hashes = {source: manifest.sha256 for source, manifest in splits.items()}
     found: dict[str, str] = {}
@@ -107,7 +108,7 @@ def _identity(
 
 
 def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
-    """Return a recipe that names imported models by what their folders hold; `contents` remembers what was hashed."""
+    """Return a recipe that names imported models by the hash of their folders; `contents` keeps the hashes."""
     for path in imported(recipe):
         if path not in contents:
             contents[path] = content(path)
@@ -138,6 +139,7 @@ def content(path: str, also: tuple[str, ...] = ()) -> str:
     Raises InputError if there is no model folder.
     """
     store = Store(path)
+    # Not every file: a README or a picture changes no weight.
     names = [n for n in store.walk() if n.endswith((".json", ".safetensors", ".bin", *also))]
     if not names:
         raise InputError(f"{path}: no model folder there")

@@ -26,7 +26,7 @@ SPLIT = "tune"
 
 
 def task_of(measured: Measured) -> Perplexity:
-    """Return the task whose cells are the losses, which are those of a study that has the same task."""
+    """Return the task whose cells are the losses. A study that has the same task shares these cells."""
     return Perplexity(split=SPLIT, max_rows=measured.rows)
 
 
@@ -45,7 +45,7 @@ def rows_of(corpus: Corpus, label: str) -> int:
 
 @dataclass
 class Records:
-    """Looks up recorded losses while a tree is laid out; a value of `LossLookup`. What it finds it keeps.
+    """Looks up recorded losses while a tree is laid out (a `LossLookup`), and keeps those that it finds.
 
     `ids` and `records` are by key of a round, `losses` by what was measured.
     """
@@ -59,11 +59,11 @@ class Records:
     records: dict[str, Record]
     losses: dict[Measured, dict[str, float]] = field(default_factory=dict)
     missing: set[Measured] = field(default_factory=set)
-    """What was not there in this look."""
+    """The measurements that were not there in this look."""
     _laid_out: int = 0
 
     def look(self) -> Records:
-        """Return it for another look, at a tree that is laid out from the start."""
+        """Return the same object, ready for another look at a tree that is laid out from the start."""
         self.missing, self._laid_out = set(), 0
         return self
 

@@ -19,8 +19,8 @@ from ticlm.platform.study import data as corpora
 from ticlm.platform.study.adapted import AdaptedWeights, adapted_weights
 from ticlm.platform.study.chains import Chain, awaited, cut, name, share, unfinished
 from ticlm.platform.study.identity import identities
-from ticlm.platform.study.inside import steps_inside
 from ticlm.platform.study.measured import Records
+from ticlm.platform.study.mid_round import publishing_steps
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run, Tree, rounds
 from ticlm.platform.tasks.base import Task
@@ -49,8 +49,8 @@ class Plan:
     """Key of a round -> its id, which names its folder in the root."""
     records: dict[str, Record] = field(default_factory=dict)
     """Key of a round -> its record. A round is done if it has a record."""
-    inside_records: dict[tuple[str, int], Record] = field(default_factory=dict)
-    """(key of a round, step) -> record of the model published after that step, inside the round."""
+    mid_round_records: dict[tuple[str, int], Record] = field(default_factory=dict)
+    """(key of a round, step) -> record of the mid-round model of that step."""
     contents: dict[str, str] = field(default_factory=dict)
     """Folder of an imported model -> the hash of its files, which is part of rounds' ids."""
     recorded: Records | None = None
@@ -62,26 +62,26 @@ class Plan:
         """Return whether a round has a record."""
         return key in self.records
 
-    def inside(self, key: str) -> tuple[int, ...]:
+    def mid_round_steps(self, key: str) -> tuple[int, ...]:
         """Return the steps of a round, before its last one, after which its model is published and scored."""
         every = self.study.evaluate.inside
         if every is None or key not in self._scored:
             return ()
         spec = self.tree.rounds[key]
         own = Source(corpus=paths.corpus_id(self.study.corpus), period=spec.period)
-        return steps_inside(spec, every, own, self._rows(own))
+        return publishing_steps(spec, every, own, self._rows(own))
 
     def read_records(self, keys: Iterable[str]) -> None:
-        """Read the records that these rounds and the models published inside them have by now, and had not before."""
+        """Read the records of these rounds and of their mid-round models, as far as they are not known yet."""
         assert self.store is not None
         for key in keys:
             folder = paths.round_folder(self.ids[key])
             if key not in self.records and (found := read_record(self.store, folder)) is not None:
                 self.records[key] = found
-            for step in self.inside(key):  # a round can be known without them: shares need only its losses
-                place = key, step
-                if place not in self.inside_records and (model := read_record(self.store, paths.inside(folder, step))):
-                    self.inside_records[place] = model
+            for step in self.mid_round_steps(key):  # a round can be known without them: shares need only its losses
+                place, at = (key, step), paths.mid_round_model(folder, step)
+                if place not in self.mid_round_records and (model := read_record(self.store, at)):
+                    self.mid_round_records[place] = model
 
     @cached_property
     def _scored(self) -> set[str]:
@@ -104,12 +104,12 @@ class Plan:
         return [key for key, spec in self.tree.rounds.items() if spec.open]
 
     def look_again(self) -> None:
-        """Lay the rounds out by what is recorded by now. Those that had an id keep it, and their key and record."""
+        """Lay the rounds out by the records of now. Rounds that had an id keep it, with their key and record."""
         assert self.recorded is not None and self._lay_out is not None and self.corpus is not None
         tree = self._lay_out(self.recorded.look())
         self.ids = identities(tree.rounds, self.corpus, self._splits, self.contents, self.ids)
         self.tree = tree
-        for stale in ("chains", "_scored", "_whole", "_awaited"):
+        for stale in ("chains", "_scored", "_whole", "_awaited"):  # cached of the tree before
             vars(self).pop(stale, None)
         self.recorded.ids = self.ids
         self.read_records(self.ids)
@@ -126,8 +126,7 @@ class Plan:
                 )
 
     def share(self, chain: Chain) -> tuple[int, int]:
-        """Return the workers (min, max) of a chain, or of the whole chain that it is a part of. They do not depend on
-        what is done already."""
+        """Return the workers (min, max) of a chain. A part of a chain has those of the whole, whatever is done."""
         return share(self._whole[chain.keys[0]], self.chains, self._awaited, self.study.resources)
 
     def is_trunk(self, chain: Chain) -> bool:
@@ -145,7 +144,7 @@ class Plan:
         return awaited(self.tree)
 
     def label(self, chain: Chain) -> str:
-        """Return a name for a chain: who shares it, what it is, its periods."""
+        """Return a name for a chain: the methods that share it, the kind of its rounds, and its periods."""
         return name(self.tree, [chain])
 
     @cached_property
@@ -237,6 +236,7 @@ class Plan:
                 have = self._rows(source)
                 if have:
                     kept = min(have, windows[source][1]) if source in windows else have
+                    # In fractions: three thirds are one epoch, and no more than `max_epochs: 1` allows.
                     seen[key][source] = seen[key].get(source, Fraction(0)) + Fraction(rows, kept)
                     yield key, source, float(seen[key][source])
 

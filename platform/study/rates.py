@@ -26,7 +26,8 @@ def check(schedule: Schedule, position: RoundPosition) -> None:
         )
 
 
-@lru_cache(4096)  # the seeds of a method, and the plans of a study that is looked at again, have the same rounds
+# 1.4 µs a step of a cosine. The seeds of a method, and a plan that is made again, have the same rounds.
+@lru_cache(4096)
 def _first_wrong(schedule: Schedule, position: RoundPosition) -> tuple[int, Any] | None:
     for step in range(position.steps):
         rate: Any = schedule.rate(step, position)

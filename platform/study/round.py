@@ -87,7 +87,7 @@ class RoundRecipe(Settings):
         part = "schedule"
         try:
             self.schedule.check(position)
-            if extensions.is_own(self.schedule):  # those of the package give no such rate, as a test shows
+            if extensions.is_own(self.schedule):  # the package's own give no such rate, as a test shows
                 rates.check(self.schedule, position)
             part = "optimizer"
             self.optimizer.check(self.schedule, position)
@@ -108,7 +108,7 @@ class AveragedRound(Settings):
 
 
 class SampledRows(Settings):
-    """Rows to sample from a checkpoint; `seed` is that of the run."""
+    """The rows to sample from a checkpoint, under the `seed` of the run."""
 
     rows: int
     seed: int
@@ -187,7 +187,7 @@ class Round(Settings):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """All sources that it reads: those it trains on, then those that its penalties read."""
+        """All sources that it reads: the sources it trains on, then the sources that its penalties read."""
         trained = (s for segment in self.segments for s in segment.mixture.sources)
         return tuple(dict.fromkeys([*trained, *(s for s in self.reads if s is not None)]))
 

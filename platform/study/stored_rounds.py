@@ -47,15 +47,15 @@ def attempts(store: Store, folder: str) -> list[str]:
     return [name for name in store.folders(folder) if name != paths.INSIDE]
 
 
-def mid_rounds(store: Store, folder: str) -> list[tuple[int, str]]:
+def mid_round_checkpoints(store: Store, folder: str) -> list[tuple[int, str]]:
     """Return (step, path) of the mid-round checkpoints of all attempts at a round, newest first, whole or not."""
-    places = [paths.mid_rounds(paths.attempt(folder, name)) for name in attempts(store, folder)]
+    places = [paths.mid_round_checkpoints(paths.attempt(folder, name)) for name in attempts(store, folder)]
     return sorted(((int(step), f"{place}/{step}") for place in places for step in store.folders(place)), reverse=True)
 
 
-def inside(store: Store, folder: str) -> dict[int, Record]:
+def mid_round_models(store: Store, folder: str) -> dict[int, Record]:
     """Return the records of the models published inside the round in `folder`, by step, in order."""
-    found = ((step, read_record(store, path)) for step, path in _insides(store, folder))
+    found = ((step, read_record(store, path)) for step, path in _mid_round_folders(store, folder))
     return {step: record for step, record in found if record is not None}
 
 
@@ -66,15 +66,15 @@ def leftovers(store: Store, folder: str) -> list[str]:
     if record is None:
         return []
     found = [paths.attempt(folder, name) for name in attempts(store, folder) if name != record.attempt]
-    steps = paths.mid_rounds(paths.attempt(folder, record.attempt))
+    steps = paths.mid_round_checkpoints(paths.attempt(folder, record.attempt))
     if store.folders(steps):
         found.append(steps)
-    for _, path in _insides(store, folder):
+    for _, path in _mid_round_folders(store, folder):
         kept = read_record(store, path)
         found += [f"{path}/{n}" for n in store.folders(path) if kept is None or n != kept.attempt]
     return found
 
 
-def _insides(store: Store, folder: str) -> Iterator[tuple[int, str]]:
-    for name in store.folders(paths.insides(folder)):
-        yield int(name), paths.inside(folder, int(name))
+def _mid_round_folders(store: Store, folder: str) -> Iterator[tuple[int, str]]:
+    for name in store.folders(paths.mid_round_models(folder)):
+        yield int(name), paths.mid_round_model(folder, int(name))

@@ -33,13 +33,13 @@ class Run:
     seed: int
     rounds: Mapping[str, str]
     trunk: Mapping[str, str] = field(default_factory=dict)
-    """Trained period -> key of the round that was trained there, where another one is deployed in its place."""
+    """Trained period -> key of the trunk's round there, where another round is deployed in its place."""
     samples: Mapping[str, str] = field(default_factory=dict)
     """Trained period -> key of the sample whose rows were drawn there."""
 
     @property
     def work(self) -> dict[str, tuple[str, ...]]:
-        """The keys of all rounds that the run needs, by trained period: its sample, its trunk's, what is deployed."""
+        """The keys of all rounds that the run needs, by trained period: samples, the trunk's rounds, deployed ones."""
         beside = (self.samples, self.trunk)
         return {label: (*(of[label] for of in beside if label in of), key) for label, key in self.rounds.items()}
 
@@ -59,7 +59,7 @@ class Tree:
     leaves: dict[tuple[str, str], str] = field(default_factory=dict)
     """(key of a checkpoint's round, task id) -> key of the round that prepares it for the task."""
     measured: dict[Measured, None] = field(default_factory=dict)
-    """What later shares follow from: checkpoints, with the periods on whose tune rows their losses are recorded."""
+    """The measurements that later shares follow from: checkpoints, with the periods of the tune rows."""
 
     @cached_property
     def tuned_copies(self) -> set[str]:
@@ -81,7 +81,7 @@ class Tree:
         return found
 
     def kind(self, key: str) -> Kind:
-        """Return what a round is in its run."""
+        """Return the kind of a round in its run."""
         if key in self.tuned_copies:
             return "tuned copy"
         if self.rounds[key].average:
@@ -92,8 +92,8 @@ class Tree:
 
     @cached_property
     def side_rounds(self) -> set[str]:
-        """Keys of the rounds that no other round of a run starts from, and that hang beside a chain: tuned copies, and
-        what is deployed beside a trunk."""
+        """The keys of the rounds beside a chain, from which no other round of a run starts: tuned copies, and
+        checkpoints that are deployed beside a trunk."""
         copies, deployed = self.tuned_copies, self.deployed
         started = {self.rounds[key].parent for run in self.runs for key in run.keys if key not in copies}
         return copies | (deployed - started)
@@ -115,7 +115,7 @@ def rounds(
     new ones, and to limit a buffer to the rows that exist. `tuned` are the rows of what tuned copies in epochs read.
     Shares of adaptive replay follow from what is `recorded`; rounds whose shares are not known yet are open.
     """
-    sizes = {**expected_sizes(study), **(sizes or {})} or sizes
+    sizes = {**expected_sizes(study), **(sizes or {})} or sizes  # None stays None: not known is not empty
     timeline = _timeline(study, sizes)
     tree = Tree()
     for method in study.methods:
@@ -213,7 +213,8 @@ def _with_records(
     tree: Tree,
     recorded: LossLookup,
 ) -> MethodTimeline:
-    """Return the timeline of one run, with what its rounds drew and recorded. What it is asked for, the tree keeps."""
+    """Return the timeline of one run, with the rows that its rounds drew and the losses that they recorded. The tree
+    keeps the losses that a method asks for."""
 
     def losses(label: str, periods: tuple[str, ...]) -> Mapping[str, float] | None:
         measured = Measured(starts[label][0], periods, rows)

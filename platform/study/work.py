@@ -23,9 +23,9 @@ class ChainWork:
     Each round starts from the weights of the one before, the first from those of `parent` (an id) or from scratch.
     `ids` are the rounds' identities, which say where they lie in the root. `corpora` maps the names in sources to URIs.
     `imported` has the hash of every imported model's folder as it was planned.
-    `inside` has for each round the steps after which its model is published before its end. If `last_visible_period`
-    is given, nothing of later periods may be opened. `micro_rows` are the rows of a micro-batch. `lease` is the number
-    of the lease on the root under which workers write.
+    `mid_round_steps` has for each round the steps after which its model is published before its end. If
+    `last_visible_period` is given, nothing of later periods may be opened. `micro_rows` are the rows of a micro-batch.
+    `lease` is the number of the lease on the root under which workers write.
     """
 
     root: str
@@ -39,7 +39,7 @@ class ChainWork:
     end_of_text: int
     resources: Resources
     imported: Mapping[str, str] = field(default_factory=dict)
-    inside: tuple[tuple[int, ...], ...] = ()
+    mid_round_steps: tuple[tuple[int, ...], ...] = ()
     last_visible_period: str | None = None
     micro_rows: int | None = None
     lease: int | None = None
@@ -77,7 +77,7 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         end_of_text=plan.corpus.info.tokenizer.end_of_text,
         resources=plan.study.resources,
         imported={path: plan.contents[path] for r in rounds for path in imported(r.recipe)},
-        inside=tuple(plan.inside(key) for key in chain.keys),
+        mid_round_steps=tuple(plan.mid_round_steps(key) for key in chain.keys),
         last_visible_period=plan.study.last_visible_period,
         micro_rows=plan.study.resources.micro_rows(rounds[0].recipe.batch_rows, plan.share(chain)[1]),
         lease=plan.store.lease,

@@ -29,6 +29,7 @@ class AnswerRanks(ProbeTask, version=2):  # 2: an encoder-decoder ranks answers 
     kind: Literal["answer-ranks"] = "answer-ranks"
     form: Literal["cloze"] = "cloze"
     """The cloze alone has a place to rank at."""
+    # The k of CKL's Figure 9, of which no code was released: the first token is ranked, as LAMA's single ones are.
     best: tuple[int, ...] = Field((1, 5, 10, 20, 50, 100), min_length=1)
     """The values of k."""
     single_token: bool = False

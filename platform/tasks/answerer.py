@@ -80,16 +80,16 @@ class Answerer(Protocol):
     """A model as tasks see it. All log-probabilities are natural."""
 
     def rows(self, rows: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Score rows of a corpus, given as columns [rows, length]. Returns (nll, n): float64[rows], the summed negative
-        log-likelihood of a row's targets in nats, and the number of its targets that count."""
+        """Score rows of a corpus, given as columns of tokens [rows, length]. Returns (nll, n), both float64[rows]: the
+        summed −ln P of a row's targets in nats, and the number of its targets that count."""
         ...
 
     def roll(self, texts: Sequence[str]) -> list[tuple[float, int]]:
-        """Score whole documents. Returns (ln P, tokens) for each; every token is scored once."""
+        """Score whole documents. Returns (ln P in nats, number of tokens) for each; every token is scored once."""
         ...
 
     def read(self, texts: Sequence[str], cut: Cut) -> list[TokenLosses]:
-        """Score every token of the parts of texts that `cut` names, once each."""
+        """Score the tokens that `cut` names of each text, once each."""
         ...
 
     def score(self, pairs: Sequence[tuple[str, str]], end: bool = False) -> list[Continuation | str]:
@@ -118,7 +118,7 @@ class Answerer(Protocol):
         ...
 
     def ranks(self, pairs: Sequence[tuple[str, str]]) -> list[Rank | str]:
-        """Rank the first token of an answer among all tokens at the mask of a cloze, for each (cloze, answer). An
+        """Return, for each (cloze, answer), the rank of the answer's first token among all tokens at the mask. An
         answer that cannot be ranked gives the reason instead (NO_TOKEN, NOT_NUMBERS)."""
         ...
 
@@ -131,6 +131,6 @@ class Answerer(Protocol):
         ...
 
     def beginning(self, texts: Sequence[str], tokens: int, cloze: bool = False) -> list[str]:
-        """Return what `tokens` tokens hold of the beginning of each text, if the tokenizer's special tokens are among
-        them. Of a `cloze` a causal model only reads the text before the mask: it keeps its mask, whatever is cut."""
+        """Return the beginning of each text that `tokens` tokens hold, the tokenizer's special tokens among them. Of a
+        `cloze` a causal model only reads the text before the mask: it keeps its mask, whatever is cut."""
         ...

@@ -42,8 +42,8 @@ Reads = Literal["corpus", "examples", "nothing"]
 
 
 class Prediction(NamedTuple):
-    """What a model answered to one example, and how well: `exact` and `f1` are from 0 to 1; `rank` is that of the right
-    answer, where a task asks for it. `numbers` are all others that a task keeps of an example, by name."""
+    """A model's answer to one example, and its scores: `exact` and `f1` are from 0 to 1; `rank` is that of the right
+    answer, where a task asks for it; `numbers` are further scores by name."""
 
     id: str
     text: str
@@ -166,13 +166,13 @@ class Task(Settings):
 
     @property
     def axis(self) -> Axis:
-        """What the labels of the cells are. Cells of periods make a matrix; those of other axes make a table."""
+        """The kind of label that the cells have. Cells of periods make a matrix, cells of other axes a table."""
         return "period"
 
     @property
     def data_source(self) -> str | None:
-        """Name, path or URI of the corpus or examples that it reads instead of the study's corpus. The periods of these
-        data are then the ones that it evaluates."""
+        """Name, path or URI of the corpus or examples that it reads instead of the study's corpus, and whose periods it
+        evaluates; None: it reads the study's."""
         return None
 
     @property
@@ -233,15 +233,15 @@ class Task(Settings):
         return [label for label in there if label in having or not having]
 
     def hashes(self, data: Data, labels: Sequence[str]) -> dict[str, str]:
-        """Return the SHA-256 of what is read at each of these labels. A label that has nothing to score is left out;
-        a subset of a set of examples need not be in all of its periods."""
+        """Return the SHA-256 of the data at each of these labels. Labels that have nothing to score are left out: a
+        subset of a set of examples need not be in all of its periods."""
         assert data is not None
         splits = {label: data.split(label, self.split) for label in self._having(data, labels)}
         return {label: split.sha256 for label, split in splits.items() if split.rows}
 
     def identity_at(self, label: str) -> Task:
-        """Return the task reduced to what determines its measurements at a label, beside the hash of what is read:
-        for example without the place of its data."""
+        """Return the task with only the settings that determine its measurements at a label, beside the hash of the
+        data: for example without the place of its data."""
         return self
 
     def require(self) -> None:
@@ -263,11 +263,11 @@ class Task(Settings):
         raise NotImplementedError
 
     def table(self, cells: Sequence[Cell]) -> list[Measurement]:
-        """Return what a table shows of one checkpoint's cells, for axes other than periods; `source` is the label, or
-        empty for a number about all labels."""
+        """Return the numbers that a table shows of one checkpoint's cells, for axes other than periods. Their `source`
+        is the label, or empty for a number about all labels."""
         return [Measurement.of(cell, cell.evaluated) for cell in cells]
 
 
 def whole_task(task: str) -> str:
     """Return the name or the id (`name@version`) of a task without the seed of its tuned copy."""
-    return re.sub(rf"{OF_SEED}-?\d+(?=@|$)", "", task)
+    return re.sub(rf"{OF_SEED}-?\d+(?=@|$)", "", task)  # a seed may be negative

@@ -44,7 +44,7 @@ class Cell(Settings):
 
     @property
     def place(self) -> tuple[str, str, str, str, str]:
-        """What is measured, without the value. Two cells of one place measure the same thing."""
+        """All that tells cells apart but the value. Two cells of one place measure the same thing."""
         return self.task, self.evaluated, self.source, self.title, self.key
 
 

@@ -45,10 +45,11 @@ class CellKey(Settings):
 
 
 def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObjective) -> str:
-    """Return the key of the cells of one checkpoint at one label of a task; `data` is the hash of what is read."""
+    """Return the key of the cells of one checkpoint at one label of a task; `data` is the hash of the task's data."""
     reduced = task.identity_at(label)
     if reduced.prepare is not None:  # the weights say all of it; where its corpus lies is no identity
         reduced = reduced.model_copy(update={"prepare": None})
+    # All models are scored in float32, whatever a study trains in.
     return fingerprint(CellKey(weights=weights, task=reduced, data=data, objective=objective, compute="float32"))
 
 
@@ -63,7 +64,7 @@ def write_cells(store: Store, cells: Sequence[Cell]) -> None:
 
 
 def read_cells(store: Store, weights: str) -> list[Cell]:
-    """Return all cells of a checkpoint, ordered by what they measure; empty if it was never scored.
+    """Return all cells of a checkpoint in the order of their places; empty if it was never scored.
 
     If a cell stands in two files (two writers whose work overlapped), the one in the file that sorts first counts, for
     every reader. Raises InputError, naming the file, if one is damaged.
@@ -80,7 +81,7 @@ def read_cells(store: Store, weights: str) -> list[Cell]:
 
 
 def read_by_key(store: Store, weights: str) -> dict[str, list[Cell]]:
-    """Return all cells of a checkpoint by key, ordered by what they measure."""
+    """Return all cells of a checkpoint by key, in the order of their places."""
     found: dict[str, list[Cell]] = {}
     for cell in read_cells(store, weights):
         found.setdefault(cell.key, []).append(cell)
@@ -141,14 +142,14 @@ def _read(store: Store, path: str) -> list[Cell]:
 
     data = io.BytesIO(store.read(path))  # a storage that fails is no damage
     try:
-        # ParquetFile, not read_table: a dataset would take `=` in a path for a partition
+        # ParquetFile, not read_table: a dataset would take `=` in a path for a partition.
         # Without threads: a short command could end before they have started, and be aborted.
         table = pq.ParquetFile(data, page_checksum_verification=True).read(use_threads=False)
         if not table.schema.equals(_schema(), check_metadata=True):
             raise ValueError(f"its columns are not those of format {FORMAT}")
         cells = [Cell.model_validate(row) for row in table.to_pylist()]
     except (OSError, ValueError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split())  # of thrift it may have several lines
+        reason = " ".join(str(error).split())  # thrift's words end with a newline
         if isinstance(error, ValidationError):
             reason = f"{error.error_count()} values are not allowed"
         raise InputError(f"{store.uri(path)} is damaged ({reason}); {REMEDY}") from None

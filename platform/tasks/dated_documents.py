@@ -85,7 +85,8 @@ class DatedPerplexity(ExamplesTask):
     def _read(
         self, answerer: Answerer, block: Sequence[Example], label: str, reasons: Counter[str]
     ) -> Iterator[list[NDArray[np.float32]]]:
-        """Yield the losses of the scored tokens of each text: behind the right date, then in the order of the names."""
+        """Yield, for each text, the losses of its scored tokens in nats, float32[tokens]: behind the right date, then
+        in the order of `_names`. Texts whose tokens depend on the date are counted in `reasons`."""
         lines = [self._lines(example, label) for example in block]
         texts = [line + example.text for example, own in zip(block, lines, strict=True) for line in own]
         found = iter(answerer.read(texts, Cut(first=self.first_tokens + ROOM)))
@@ -120,14 +121,14 @@ class _Part(NamedTuple):
 
 
 def _behind(reading: TokenLosses, line: int, count: int) -> _Part:
-    """Return the first tokens of a text that stands behind a line of so many characters. A token that is part of both
-    counts for the text, so that it is seen to be another token."""
+    """Return the first `count` tokens of a text that stands behind a line of `line` characters. A token that reaches
+    over the border counts as the text's, so that the caller sees that it is another token."""
     chosen = reading.offsets[:, 1] > line
     offsets = reading.offsets[chosen][:count] - line
     return _Part(reading.losses[chosen][:count], offsets.tolist())
 
 
 def _moved(day: date, months: int) -> date:
-    """Return the day so many months later or earlier, at the latest the last of its month."""
+    """Return the day `months` later (earlier if below 0), or the last day of that month if it is shorter."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))

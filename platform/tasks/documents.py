@@ -89,7 +89,7 @@ class DocumentPerplexity(ReadingTask):
             if not reading.bytes:
                 reasons["no token to score"] += 1
                 continue
-            nll.append(float(reading.losses.sum(dtype=np.float64)))
+            nll.append(float(reading.losses.sum(dtype=np.float64)))  # a float32 sum over a long text would round
             tokens.append(len(reading.losses))
             size.append(reading.bytes)
             source.append(example.source)
@@ -158,9 +158,11 @@ def overlapping(offsets: NDArray[np.int64], spans: Sequence[tuple[int, int]]) ->
     if not merged:
         return np.zeros(len(offsets), bool)
     starts, ends = np.array(merged, np.int64).T
-    place = np.searchsorted(ends, offsets[:, 0], side="right")  # the first span that ends behind the token's start
+    # Spans are disjoint and in order by now: the first one that ends behind a token's start is the only one to look at.
+    place = np.searchsorted(ends, offsets[:, 0], side="right")
     reached = place < len(starts)
     inside = starts[np.minimum(place, len(starts) - 1)] < offsets[:, 1]
+    # A token without a character, such as a special one, overlaps nothing.
     return np.asarray(reached & inside & (offsets[:, 0] < offsets[:, 1]))
 
 
@@ -172,7 +174,7 @@ def blocks(data: Examples, period: str, subset: str, rows: int) -> Iterator[list
 
 
 def by_source(sources: Sequence[str]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield (source, bool[examples]) masks: all examples under "", then those of each source if there are several.
+    """Yield (source, bool[examples]): the mask of all examples under "", then one for each source if there are several.
 
     Yields nothing if there are no examples.
     """

@@ -25,9 +25,9 @@ TRIPLE, OUTDATED, UPDATED, MEAN = "-triple", "-outdated", "-updated", "-mean"
 ends tell the numbers of a prediction apart, and those of its tokens."""
 
 
-class _Asked(NamedTuple):
-    """A fact as it is asked: the name of its example, subject and relation, and its object, behind which stands the
-    first one that it replaced, if it replaced any."""
+class _FactQuestion(NamedTuple):
+    """A fact as it is asked: the name of its example; subject and relation; and its object, followed by the first
+    object that it replaced, if there is one."""
 
     id: str
     prompt: str
@@ -35,7 +35,7 @@ class _Asked(NamedTuple):
 
 
 class _Fact(NamedTuple):
-    """A scored fact: the name of its example, what is kept of it, and whether its subject lost its beginning."""
+    """A scored fact: the name of its example, the numbers to keep, and whether its subject lost its beginning."""
 
     id: str
     numbers: Mapping[str, float]
@@ -73,7 +73,7 @@ class FactPerplexity(SubsetsTask):
         yield from shortened(sum(fact.cut for fact in facts))
 
 
-def _usable(examples: Sequence[Example], reasons: Counter[str]) -> Iterator[_Asked]:
+def _usable(examples: Sequence[Example], reasons: Counter[str]) -> Iterator[_FactQuestion]:
     """Yield the facts among examples; the others are counted in `reasons`."""
     from ticlm.core.examples import MASK
 
@@ -87,10 +87,12 @@ def _usable(examples: Sequence[Example], reasons: Counter[str]) -> Iterator[_Ask
             reasons["a cloze, whose answer stands within its text"] += 1
         else:
             replaced = [one.strip() for one in example.outdated if one.strip()]
-            yield _Asked(example.id, prompt, (answer, *replaced[:1]))
+            yield _FactQuestion(example.id, prompt, (answer, *replaced[:1]))
 
 
-def _scored(answerer: Answerer, asked: Sequence[_Asked], first_token: bool, reasons: Counter[str]) -> Iterator[_Fact]:
+def _scored(
+    answerer: Answerer, asked: Sequence[_FactQuestion], first_token: bool, reasons: Counter[str]
+) -> Iterator[_Fact]:
     """Yield the facts that can be scored; the others are counted in `reasons`."""
     import numpy as np
 
@@ -139,7 +141,8 @@ def _per_token(numbers: Mapping[str, float], end: str) -> float:
 def _ratios(
     wanted: Mapping[str, tuple[Sequence[Mapping[str, float]], str]], kept: tuple[Prediction, ...] = ()
 ) -> Iterator[Measurement]:
-    """Yield for each metric all losses over all counts; `kept` are the predictions of the first one."""
+    """Yield, for each metric, the sum of all losses (nats) over the sum of all counts, with its error; `kept` are the
+    predictions of the first metric."""
     import numpy as np
 
     from ticlm.platform.tasks.statistics import ratios

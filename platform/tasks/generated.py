@@ -32,7 +32,7 @@ TEMPORAL = ("DATE", "TIME")
 
 
 class _Answered(NamedTuple):
-    """An example with what the model wrote: `score` is its metric."""
+    """An example with the model's answer; `score` is its value of the task's metric."""
 
     example: Example
     prediction: Prediction
@@ -97,7 +97,7 @@ class GeneratedAnswers(TimedProbeTask, version=2):
                     wordless += 1
                 else:
                     found.append(self._judged(answerer, example, text.strip(), label))
-        if wordless:  # a model whose logits are no numbers is not one that answers wrongly
+        if wordless:  # logits that are no numbers are not wrong answers: the cell has no mean
             reasons[NOT_A_NUMBER] += len(found) + wordless
         else:
             yield from self._means(found, label)
@@ -132,7 +132,7 @@ class GeneratedAnswers(TimedProbeTask, version=2):
 
     def _judged(self, answerer: Answerer, example: Example, text: str, label: str) -> _Answered:
         lengths, answers = self.lengths(label), right(example)
-        if lengths.cut_answers:
+        if lengths.cut_answers:  # CKL's code compares InvariantLAMA with answers that it has cut to four tokens
             answers = tuple(answerer.beginning(answers, lengths.tokens or self.tokens))
         old = example.outdated
         stale = {OUTDATED_EXACT: exact_match(text, old), OUTDATED_F1: f1(text, old)} if old else NO_NUMBERS

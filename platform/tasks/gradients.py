@@ -36,6 +36,7 @@ class GradientNorms(SubsetsTask):
     """
 
     kind: Literal["gradient-norms"] = "gradient-norms"
+    # The lengths that EvolvingQA trains with; its code for gradients cuts them at 50 and 25 tokens.
     inputs: int = Field(512, gt=0)
     """The largest number of tokens of an input, the tokenizer's special ones among them. What is cut is counted."""
     targets: int = Field(400, gt=0)
@@ -78,7 +79,7 @@ class GradientNorms(SubsetsTask):
 
 
 def _usable(block: Sequence[Example], reasons: Counter[str]) -> Iterator[tuple[Example, tuple[str, str]]]:
-    """Yield examples with their inputs and targets; those that lack one are counted in `reasons`."""
+    """Yield examples with their inputs and targets; examples that lack one are counted in `reasons`."""
     for example in block:
         pair = example.about.get(INPUT, ""), example.about.get(TARGET, "")
         missing = next((name for name, text in zip((INPUT, TARGET), pair) if not text.strip()), None)

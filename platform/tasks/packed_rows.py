@@ -42,6 +42,7 @@ class PackedRows(Task):
         sources = np.array((reader.sources() or [""] * len(sums))[: len(sums)])
         for source in ["", *sorted(set(sources.tolist()) - {""})]:
             of_source = sources == source if source else np.ones(len(sources), bool)
+            # The ratio estimator: the limit of the bootstrap that other tasks take, without its draws.
             value, stderr = mean_and_stderr(sums[of_source], counts[of_source])
             error = None if np.isnan(stderr) else stderr
             yield Measurement("nll", value, int(counts[of_source].sum()), error, source)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 UPDATED, OUTDATED, TIED = "updated", "outdated", "tied"
 Scores = tuple[Continuation, Continuation]
-"""Of the answer and of the outdated one."""
+"""The scores of the answer and of the outdated answer."""
 
 
-class _Asked(NamedTuple):
+class _PairQuestion(NamedTuple):
     """An example with the text to ask, which may have been cut, and its two answers."""
 
     example: Example
@@ -38,7 +38,7 @@ class _Asked(NamedTuple):
 class _Pair(NamedTuple):
     """An example with the scores of its two answers behind its question and, as `priors`, behind nothing."""
 
-    asked: _Asked
+    asked: _PairQuestion
     scores: Scores
     priors: Scores
 
@@ -49,7 +49,7 @@ class _Pair(NamedTuple):
 
     @property
     def numbers(self) -> dict[str, float]:
-        """What is kept of an example, by name."""
+        """The numbers to keep of an example, by name: ln P in nats, and tokens."""
         found: dict[str, float] = {}
         for which, score, prior in zip(("", f"-{OUTDATED}"), self.scores, self.priors):
             found[f"logp{which}"], found[f"tokens{which}"] = score.logprob, float(score.tokens)
@@ -57,7 +57,8 @@ class _Pair(NamedTuple):
         return found
 
     def leads(self) -> dict[str, float]:
-        """Return by how much the answer beats the outdated one in each way to compare them; negative if it loses."""
+        """Return the lead of the answer over the outdated one in nats, by the way to compare them; negative if it is
+        behind."""
         (new, old), (prior, old_prior) = self.scores, self.priors
         return {
             "": new.logprob - old.logprob,
@@ -94,8 +95,9 @@ class PreferredAnswers(TimedProbeTask):
         yield from shortened(sum(pair.cut for pair in pairs))
 
 
-def _scored(answerer: Answerer, asked: Sequence[_Asked], reasons: Counter[str]) -> Iterator[_Pair]:
-    """Yield each example with its scores. Those of which an answer cannot be scored are counted in `reasons`."""
+def _scored(answerer: Answerer, asked: Sequence[_PairQuestion], reasons: Counter[str]) -> Iterator[_Pair]:
+    """Yield each example with its scores. An example with an answer that cannot be scored is counted in `reasons`."""
+    # Four scores for each example: both answers behind the question, then both behind nothing.
     texts = [(question, answer) for one in asked for question in (one.text, "") for answer in one.answers]
     results = iter(answerer.score(texts, end=True))
     for one in asked:
@@ -109,7 +111,7 @@ def _scored(answerer: Answerer, asked: Sequence[_Asked], reasons: Counter[str]) 
             reasons[f"an answer {reason}"] += 1
 
 
-def _with_both(probes: Sequence[tuple[Example, str, bool]], reasons: Counter[str]) -> Iterator[_Asked]:
+def _with_both(probes: Sequence[tuple[Example, str, bool]], reasons: Counter[str]) -> Iterator[_PairQuestion]:
     """Yield the examples that have an answer and an outdated one; the others are counted in `reasons`."""
     for example, text, cut in probes:
         new, old = example.answer, next((one for one in example.outdated if one.strip()), None)
@@ -118,7 +120,7 @@ def _with_both(probes: Sequence[tuple[Example, str, bool]], reasons: Counter[str
         elif old is None:
             reasons["no outdated answer"] += 1
         else:
-            yield _Asked(example, text, cut, (new, old))
+            yield _PairQuestion(example, text, cut, (new, old))
 
 
 def _shares(pairs: Sequence[_Pair]) -> Iterator[Measurement]:

@@ -26,7 +26,7 @@ MACRO = "-macro"
 
 
 class ProbeTask(SubsetsTask):
-    """Base of tasks on probes, of which any of the right answers counts."""
+    """Base of tasks on probes. Any of the right answers of a probe counts."""
 
     form: Literal["cloze", "question", "text"] = "cloze"
     """What is asked: the text as a cloze with a mask, the `question` beside it, or the text as it is."""
@@ -52,8 +52,8 @@ class ProbeTask(SubsetsTask):
     def probes(
         self, answerer: Answerer, data: Examples, label: str, rows: int, reasons: Counter[str]
     ) -> Iterator[list[tuple[Example, str, bool]]]:
-        """Yield lists of probes, each with the text to ask and whether it was cut. Those that cannot be asked are
-        counted in `reasons`."""
+        """Yield lists of (probe, text to ask, whether it was cut). Probes that cannot be asked are counted in
+        `reasons`."""
         from ticlm.core.examples import MASK
 
         longest = self.longest(label)
@@ -95,9 +95,8 @@ def right(example: Example) -> tuple[str, ...]:
 def averaged(
     metric: str, values: Sequence[float], source: Sequence[str], predictions: tuple[Prediction, ...] = ()
 ) -> Iterator[Measurement]:
-    """Yield the mean over all probes, with the `predictions`, and if there are several sources the mean of their means,
-    which has no error of its own. Single sources have no numbers, as there may be dozens of relations; predictions hold
-    what they would be counted from."""
+    """Yield the mean over all probes, with the `predictions`; and, if there are several sources, the mean of their
+    means, which has no error of its own."""
     import numpy as np
 
     from ticlm.platform.tasks.statistics import mean
@@ -106,6 +105,7 @@ def averaged(
         return
     array, share = np.asarray(values, np.float64), mean(values)
     yield Measurement(metric, share.value, len(values), share.stderr, predictions=predictions)
+    # Single sources get no cell: LAMA has dozens of relations, and predictions hold what they would be counted from.
     means = [float(array[chosen].mean()) for name, chosen in by_source(source) if name]
     if means:
         yield Measurement(metric + MACRO, float(np.mean(means)), len(means))

@@ -88,6 +88,8 @@ class QuestionTask(ExamplesTask):
 class AnswerPerplexity(QuestionTask):
     """ln ppl_answer, where ppl_answer is the mean of 1 / P(answer | question) over questions (TiC-LM, Eq. 2)."""
 
+    # Equation 2 has P of the whole answer. The released code, whose files give the numbers of Table 11, takes the mean
+    # over its tokens.
     kind: Literal["answer-perplexity"] = "answer-perplexity"
     length_normalised: bool = False
     """Take P as the geometric mean over the answer's tokens, as the code released with the paper does."""
@@ -179,7 +181,7 @@ class ExactMatch(QuestionTask, version=2):
                     continue
                 right.append(float(self._is_right(normalised(text), answers)))
                 source.append(example.source)
-        if wordless:  # a model whose logits are no numbers is not one that answers wrongly
+        if wordless:  # logits that are no numbers are not wrong answers: the cell has no mean
             reasons[NOT_A_NUMBER] += len(right) + wordless
         else:
             yield from each_source("accuracy", right, source, mean)
@@ -197,7 +199,8 @@ class ExactMatch(QuestionTask, version=2):
 def each_source(
     metric: str, values: Sequence[float], source: Sequence[str], estimate: Callable[[ArrayLike], Estimate]
 ) -> Iterator[Measurement]:
-    """Yield the estimate over all questions, and over those of each source if there are several."""
+    """Yield the estimate of `values` (one number per question) over all questions, and over those of each source if
+    there are several."""
     import numpy as np
 
     array = np.asarray(values, np.float64)
@@ -207,8 +210,8 @@ def each_source(
 
 
 def shortened(count: int, longest: int | None = None) -> Iterator[Measurement]:
-    """Yield a measurement of kind `cut`: how many questions lost their beginning, or their end where a task reads so
-    many tokens of a question (`longest`); nothing if none did."""
+    """Yield a measurement of kind `cut`: how many questions lost their beginning, or their end where a task reads only
+    `longest` tokens of a question. Yield nothing if none did."""
     if count:
         than = "the model's window" if longest is None else f"{longest} tokens"
         yield Measurement(f"a question longer than {than}", float(count), count, kind="cut")

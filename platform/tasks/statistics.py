@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# An error from 1,000 resamples is itself off by 1 / sqrt(2 x 1,000), about 2 %.
 RESAMPLES = 1000
 DRAWN_AT_ONCE = 1 << 21
 """Number of units to draw at once; with 10,000 texts that is about 200 resamples."""
@@ -30,8 +31,7 @@ def ratios(*pairs: tuple[ArrayLike, ArrayLike]) -> list[Estimate]:
     """Return for each (sums, counts) pair the total sum over the total count, such as the mean per token of texts of
     different lengths.
 
-    `sums` and `counts` have one entry per unit, and all pairs have the same units. Raises ValueError if nothing was
-    counted.
+    `sums` and `counts` are float64[units], and all pairs have the same units. Raises ValueError if nothing was counted.
     """
     sums, counts = (np.stack([np.asarray(pair[side], np.float64) for pair in pairs], 1) for side in (0, 1))
     whole = counts.sum(0)
@@ -54,7 +54,7 @@ def ratio(sums: ArrayLike, counts: ArrayLike) -> Estimate:
 
 
 def mean(values: ArrayLike) -> Estimate:
-    """Return the mean of one number per unit."""
+    """Return the mean of `values`, float64[units], with its bootstrap error."""
     return ratio(values, np.ones(len(np.asarray(values))))
 
 
@@ -76,14 +76,15 @@ def log_mean_exp(values: ArrayLike) -> Estimate:
 
 
 def _log_mean_exp(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    # scipy.special.logsumexp takes twice as long
+    """Return ln of the mean of exp over the last axis: float64[resamples] of float64[resamples, units]."""
+    # scipy.special.logsumexp takes twice as long.
     top = values.max(1, keepdims=True)
     return np.asarray(np.log(np.exp(values - top).mean(1)) + top[:, 0])
 
 
 def _draws(units: int) -> Iterator[NDArray[np.int64]]:
     """Yield units drawn with replacement, int64[resamples, units], some resamples at a time."""
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(0)  # always the same: two checkpoints on the same units are resampled alike
     at_once = max(1, DRAWN_AT_ONCE // units)
     for start in range(0, RESAMPLES, at_once):
         yield random.integers(0, units, (min(at_once, RESAMPLES - start), units))
@@ -95,7 +96,8 @@ def _times(picks: NDArray[np.int64], units: int) -> NDArray[np.float64]:
 
 
 def mean_and_stderr(sums: ArrayLike, counts: ArrayLike) -> tuple[float, float]:
-    """Return the mean per token of units (packed rows, documents) of `counts` tokens each, and its standard error.
+    """Return the mean per token of units (packed rows, documents), and its standard error. `sums` are a unit's summed
+    losses and `counts` its tokens, both float64[units].
 
     The units were sampled, not their tokens: losses within a document are correlated, so an error that counted tokens
     would be far too small. This is the ratio estimator (Cochran, Sampling Techniques, section 2.11), the limit of a

@@ -50,7 +50,7 @@ class SubsetsTask(ExamplesTask):
         return super().without_meaning() | ({"evaluated"} if self.evaluated == "all" else frozenset())
 
     @model_validator(mode="after")
-    def _apart(self) -> SubsetsTask:
+    def _checked_sets(self) -> SubsetsTask:
         if self.sets and self.evaluated == "own":
             raise ValueError("evaluated: own needs periods as labels; leave out sets")
         names = [one.subset for one in self.sets]
@@ -67,7 +67,7 @@ class SubsetsTask(ExamplesTask):
         return tuple(one.subset for one in self.sets) or super().labels(data, periods)
 
     def hashes(self, data: Data, labels: Sequence[str]) -> dict[str, str]:
-        """Return the hash of what is read at each label. Raises InputError if no period has a subset."""
+        """Return the hash of the data at each label. Raises InputError if no period has a subset."""
         if not self.sets:
             return super().hashes(data, labels)
         assert data is not None

@@ -32,7 +32,7 @@ class Month(NamedTuple):
 
 
 class TimedProbeTask(ProbeTask):
-    """Base of tasks on probes that can put a date before what they ask."""
+    """Base of tasks on probes that can put a date before the question."""
 
     time_prompt: str = ""
     """Text before every question, with the label's `{month}` and `{year}` in it: "As of {month} {year}, ". Of a period
@@ -80,6 +80,6 @@ class TimedProbeTask(ProbeTask):
 
 
 def _places(prompt: str) -> set[str]:
-    """Return what stands between braces. Raises ValueError if the braces do not match."""
+    """Return the names between braces. Raises ValueError if the braces do not match."""
     parts = [(name, how, conversion) for _, name, how, conversion in Formatter().parse(prompt) if name is not None]
     return {f"{name}:{how}" if how or conversion else name for name, how, conversion in parts}

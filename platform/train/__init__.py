@@ -2,7 +2,7 @@
 
 `order` says which rows make up a step, a pure function; `loader` reads them; `step` takes one optimizer step; `state`
 holds a running round; `checkpoint` writes and restores it midway; `publish` writes its model and record at the end, and
-`inside` before it. `trainer` puts them together; `tracking` sends losses to TensorBoard or Weights & Biases.
+`mid_round` before it. `trainer` puts them together; `tracking` sends losses to TensorBoard or Weights & Biases.
 
 Start with `trainer.run_chain`.
 """

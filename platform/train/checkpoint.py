@@ -28,7 +28,7 @@ from ticlm.core.integrity.files import verify
 from ticlm.core.signals import Threads, result_of
 from ticlm.core.store import Attempt, Store
 from ticlm.platform.models.sharding import Workers
-from ticlm.platform.study.stored_rounds import mid_rounds
+from ticlm.platform.study.stored_rounds import mid_round_checkpoints
 from ticlm.platform.train.state import RunningRound
 
 # torch warns of its own future changes, and that one process saves alone. Set once for the whole process: a thread
@@ -48,8 +48,9 @@ class Writer:
         self.store, self.workers = store, workers
         self.seconds = 0.0
         """How long the last write took."""
-        # of its own, and on the CPU: the thread must not meet the collectives of the training
+        # A group of its own, and on the CPU: the thread must not meet the collectives of the training.
         self._group = dist.new_group(backend="gloo") if workers.world > 1 else None
+        # No pinned and no shared memory, no thread and no copy that goes on: when `stage` returns, training may go on.
         self._stager = DefaultStager(StagingOptions(False, False, False, False))
         self._pool = Threads(1, "ticlm-checkpoint")
         self._writing: Future[None] | None = None
@@ -73,7 +74,7 @@ class Writer:
 
     def _write(self, attempt: Attempt, step: int, state: dict[str, Any]) -> None:
         began = time.monotonic()
-        folder = paths.mid_round(attempt.path, step)
+        folder = paths.mid_round_checkpoint(attempt.path, step)
         if self.store.is_local:
             _write_files(state, self.store.path(f"{folder}/{paths.MID_ROUND_FILES}"), self.workers, self._group)
         else:
@@ -91,7 +92,7 @@ class Writer:
         """Keep the checkpoint just written and, in case it gets damaged, the whole one before it. Those of later steps
         that other attempts left were passed over when this attempt began; in this attempt, another rank may have begun
         the next one. As in `publish.tidy`, nothing that a later writer makes is removed."""
-        checkpoints = mid_rounds(self.store, attempt.folder)
+        checkpoints = mid_round_checkpoints(self.store, attempt.folder)
         others = [path for earlier, path in checkpoints if path != newest and earlier <= step]
         before = next((path for path in others if self.store.exists(paths.record(path))), None)
         begun = [path for at, path in checkpoints if at > step and path.startswith(f"{attempt.path}/")]
@@ -105,7 +106,7 @@ def newest(store: Store, folder: str) -> str | None:
 
     Damaged and half-written ones are skipped, with a warning that names them.
     """
-    for _, path in mid_rounds(store, folder):
+    for _, path in mid_round_checkpoints(store, folder):
         try:
             problems = verify(store, path)
         except InputError as error:  # the record itself is damaged

@@ -12,13 +12,13 @@ from ticlm.platform.models.sharding import Workers
 
 
 def scale(trained: Sequence[nn.Parameter], factor: Tensor) -> None:
-    """Multiply the gradients by `factor`, a number as a tensor."""
+    """Multiply the gradients by `factor`, a tensor without axes."""
     torch._foreach_mul_([local_shard(p.grad) for p in trained if p.grad is not None], factor)
 
 
 def squared_rows(trained: Sequence[nn.Parameter], workers: Workers) -> Tensor:
-    """Return the squared L2 norm of each row of each gradient, float64; 0 for rows of other ranks. The sum of all is
-    the squared norm of the gradient.
+    """Return the squared L2 norm of each row of each gradient, float64[rows of all gradients]; 0 for rows of other
+    ranks. The sum over all is the squared norm of the gradient.
 
     Rows are counted along the first axis, those of a single expert's matrices along the second, so that no shard begins
     inside a row (see `sharding.cut_axis`).
@@ -38,11 +38,9 @@ def squared_rows(trained: Sequence[nn.Parameter], workers: Workers) -> Tensor:
 
 
 def _norms(rows: Tensor) -> Tensor:
-    """Return the L2 norm of each row, which depends on this row alone.
-
-    On the CPU each row is summed by itself. A GPU spreads the sum of a row over more threads if there are few rows, so
-    there it is taken in float64 and rounded, after which the order shows in hardly any row.
-    """
+    """Return the L2 norm of each row, float32[rows]. It depends on this row alone."""
+    # On the CPU each row is summed by itself. A GPU spreads the sum of a row over more threads if there are few rows.
+    # There it is taken in float64 and rounded, after which the order shows in hardly any row.
     wide = torch.float64 if rows.is_cuda else torch.float32
     norms: Tensor = torch.linalg.vector_norm(rows, dim=1, dtype=wide)
     return norms.float()

@@ -27,7 +27,7 @@ PREFETCH = 4
 
 @dataclass(frozen=True)
 class RankBatch:
-    """This rank's rows of one global batch: an array [rows, length] per column."""
+    """This rank's rows of one global batch: token ids, uint16 or uint32 [rows, length] per column."""
 
     round: int
     step: int
@@ -74,7 +74,8 @@ class RankReader:
     def _order(
         self, spec: Round, start: int
     ) -> Iterator[tuple[Sequence[Source], NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield, for each step from `start`, the sources, each row's source number and each row's position there."""
+        """Yield, for each step from `start`, the sources, each row's source number (int64[batch]) and each row's
+        position in its source (int64[batch])."""
         segments = [
             self._segment(spec, number, segment.mixture.rows(segment.steps * spec.recipe.batch_rows))
             for number, segment in enumerate(spec.segments)
@@ -97,6 +98,7 @@ class RankReader:
         )
 
     def _draws(self, source: Source, seed: int) -> Draws:
+        # 15 digits are 60 bits. Another salt is another order of rows: finished rounds have this one.
         manifest = self._corpora[source.corpus].split(source.period, source.split)
         return Draws(starts=self._reader(source).starts, seed=seed, salt=int(manifest.sha256[:15], 16))
 
@@ -128,6 +130,7 @@ def share(batch_rows: int, micro_rows: int, rank: int, world: int) -> NDArray[np
 
 
 def _salt(period: str) -> int:
+    """Return a number from a period's label: its last eight bytes, as many as a key of random numbers holds."""
     return int.from_bytes(period.encode()[-8:], "big")
 
 
@@ -151,7 +154,7 @@ def _from_thread(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBatch
     def put(item: RankBatch | BaseException | None) -> None:
         while not stop.is_set():
             try:
-                return ready.put(item, timeout=0.2)
+                return ready.put(item, timeout=0.2)  # a consumer that is gone takes nothing: look at `stop`
             except queue.Full:
                 continue
 
@@ -198,7 +201,7 @@ def _from_ray_data(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBat
 
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
-    context.execution_options.preserve_order = True
+    context.execution_options.preserve_order = True  # else blocks come in the order in which they are done
     first, step = start
     steps = [
         {"round": number, "step": s}
@@ -212,7 +215,7 @@ def _from_ray_data(feed: LoaderSpec, start: tuple[int, int]) -> Iterator[RankBat
         fn_constructor_args=(feed,),
         batch_size=16,
         batch_format="numpy",
-        compute=ray.data.ActorPoolStrategy(size=1),
+        compute=ray.data.ActorPoolStrategy(size=1),  # one reader, which goes on where the block before ended
         num_cpus=0,
     )
     for batch in dataset.iter_batches(batch_size=1, batch_format="numpy", prefetch_batches=PREFETCH):

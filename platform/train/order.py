@@ -35,6 +35,7 @@ def quotas(rows: Sequence[int], steps: int, start: int = 0) -> Iterator[Ints]:
     first = start if len(total) == 1 else 0
     taken += first * batch
     for step in range(first, steps):
+        # In whole numbers: a float of a share would be rounded, and a row could move to another step.
         floor = (step + 1) * total // steps
         ceiling = -((step + 1) * -total // steps)
         now = np.maximum(floor - taken, 0)
@@ -43,6 +44,7 @@ def quotas(rows: Sequence[int], steps: int, start: int = 0) -> Iterator[Ints]:
         if missing:
             following = taken[open_to_more] + now[open_to_more] + 1
             deadline = -(following * -steps // total[open_to_more])
+            # stable: of equal deadlines the first source goes first, whatever NumPy sorts by
             now[open_to_more[np.argsort(deadline, kind="stable")[:missing]]] += 1
         taken += now
         if step >= start:
@@ -68,7 +70,8 @@ class Draws:
         return int(self.starts[-1])
 
     def positions(self, draws: Ints) -> Ints:
-        """Return the row positions of these draws; draw 0 is the first row ever drawn in the chain."""
+        """Return the row positions of these draws, int64[n] for `draws` int64[n]. Draw 0 is the first row that the
+        chain ever drew."""
         out = np.empty_like(draws)
         epochs = draws // len(self)
         for epoch in np.unique(epochs):
@@ -85,8 +88,10 @@ class Draws:
         return out
 
 
+# Room for two epochs of each of 114 sources: where one ends, a step draws from both.
 @lru_cache(maxsize=512)
 def _group_order(starts: bytes, seed: int, salt: int, epoch: int) -> tuple[Ints, Ints]:
+    """Return the order of a source's row groups in an epoch, int64[groups], and the draw at which each begins there."""
     sizes = np.diff(np.frombuffer(starts, dtype=np.int64))
     order = keyed(seed, salt, epoch, 0).permutation(len(sizes)).astype(np.int64)
     return order, np.concatenate([[0], np.cumsum(sizes[order])[:-1]]).astype(np.int64)
@@ -94,6 +99,7 @@ def _group_order(starts: bytes, seed: int, salt: int, epoch: int) -> tuple[Ints,
 
 @lru_cache(maxsize=512)
 def _row_order(rows: int, seed: int, salt: int, epoch: int, group: int) -> Ints:
+    """Return the order of the rows of a group in an epoch, int64[rows]."""
     return keyed(seed, salt, epoch, 1, group).permutation(rows).astype(np.int64)
 
 
@@ -113,8 +119,8 @@ class SegmentOrder:
     windows: tuple[tuple[int, int] | None, ...]
 
     def positions(self, source: int, counts: Ints) -> Ints:
-        """Return the row positions of draws of a source. `counts` [n] are the numbers of the draws, counted from the
-        window's first draw if there is a window, else from the first draw of the chain."""
+        """Return the row positions of draws of a source, int64[n]. `counts` (int64[n]) are the numbers of the draws,
+        counted from the window's first draw if there is a window, else from the first draw of the chain."""
         window = self.windows[source]
         return self.sources[source].positions(counts if window is None else window[0] + counts % window[1])
 

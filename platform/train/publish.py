@@ -45,8 +45,9 @@ def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attemp
         store = attempt.store
         store.write(paths.metrics(attempt.path), json.dumps(_metrics(running)).encode())
         steps = f"{paths.STEPS}/"
+        # No record may name mid-round checkpoints: they are removed next.
         names = [name for name in store.walk(attempt.path) if not name.startswith(steps)]
-        attempt.publish(_about(running, work, number), names)
+        attempt.publish(_round_facts(running, work, number), names)
         tidy(store, attempt.folder)
     workers.barrier()
 
@@ -77,7 +78,7 @@ def _metrics(running: RunningRound) -> dict[str, list[float]]:
     return {name: [row[i] for row in running.history] for i, name in enumerate(names)}
 
 
-def _about(running: RunningRound, work: ChainWork, number: int) -> dict[str, Any]:
+def _round_facts(running: RunningRound, work: ChainWork, number: int) -> dict[str, Any]:
     spec = running.round
     return {
         "kind": "round",

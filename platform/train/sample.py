@@ -54,12 +54,12 @@ def publish_sample(work: ChainWork) -> None:
     period.publish(manifest.model_dump(mode="json"))
     parent = read_record(store, paths.round_folder(work.parent))
     assert parent is not None
-    attempt.publish(_about(work, spec, parent.about, split, time.monotonic() - began))
+    attempt.publish(_sample_facts(work, spec, parent.about, split, time.monotonic() - began))
     tidy(store, folder)
 
 
 def _write(work: ChainWork, spec: Round, round_id: str, info: CorpusInfo, period: Attempt) -> SplitManifest:
-    """Sample all rows of a sample and write their shards, a few of each at a time."""
+    """Sample all rows of a sample and write their shards, a few rows and one shard at a time."""
     assert spec.sample is not None and work.parent is not None
     torch.set_num_threads(work.resources.threads)
     wanted = work.resources.device
@@ -88,10 +88,10 @@ def _shard(period: Attempt, number: int, rows: NDArray[np.int64], info: CorpusIn
     return ShardFile(path=path, rows=len(rows), bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
 
 
-def _about(
+def _sample_facts(
     work: ChainWork, spec: Round, parent: dict[str, object], split: SplitManifest, seconds: float
 ) -> dict[str, object]:
-    """Return what the record says: where the rows are from, how they were sampled, and what it cost."""
+    """Return the facts for the record: where the rows are from, how they were sampled, and the cost."""
     assert spec.sample is not None
     parameters = int(str(parent["parameters"]))
     return {

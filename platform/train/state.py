@@ -43,8 +43,8 @@ class RunningRound:
 
     @property
     def dropout_key(self) -> tuple[int, ...]:
-        """The key of the next step's dropout masks, so that a resumed round draws the same. It is always given: not all
-        dropout is a module that could be found, attention takes it as an argument."""
+        """The key of the next step's dropout masks, so that a resumed round draws the same masks."""
+        # Always, not only where a module of dropout is found: attention takes its dropout as an argument.
         return (self.round.recipe.seed, self.round.position.index, self.step)
 
 
@@ -94,7 +94,7 @@ def _batches(
     alone = spec.model_copy(
         update={
             "segments": (Segment(mixture=Mixture.of({source: 1}), steps=n),),
-            # of what a buffer keeps of it, from the first row; of a source that is whole, from the very first
+            # From the first row that a buffer keeps of the source; without a buffer, from the source's first row.
             "cursors": tuple(
                 cursor.model_copy(update={"rows": 0})
                 for cursor in spec.cursors

@@ -59,10 +59,12 @@ def train_step(
                 for penalty in penalties:
                     penalty.pull(name, parameter)
     trained = [p for p in module.parameters() if p.grad is not None]
-    # every number has its own place, and is 0 on the ranks that do not know it: no order of the sum changes a bit
+    # One collective for all. Every number has its own place, and is 0 on the ranks that do not know it: so no order of
+    # the sum changes a bit.
     parts = [squared_rows(trained, workers), nll, torch.tensor(votes, dtype=torch.float64, device=workers.device)]
     squares, nll, voted = torch.split(_summed(torch.cat(parts), workers), [len(part) for part in parts])
     norm = squares.sum().sqrt()
+    # 1e-6 as in torch.nn.utils.clip_grad_norm_
     scale(trained, (recipe.loss.clip_norm / (norm + 1e-6)).clamp(max=1.0).float())
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
@@ -70,7 +72,7 @@ def train_step(
 
 
 def tensors(columns: Mapping[str, Tokens], workers: Workers) -> dict[str, Tensor]:
-    """Return rows of shards as int64 tensors on this worker's device."""
+    """Return rows of shards as tensors int64[rows, length] on this worker's device."""
     return {name: torch.from_numpy(values.astype("int64")).to(workers.device) for name, values in columns.items()}
 
 
@@ -86,10 +88,11 @@ def backward(
 ) -> tuple[Tensor, float]:
     """Leave the gradient of the mean loss per weighted target of the global batch in `parameter.grad`.
 
-    Returns the summed −log P of each micro-batch, float64, 0 for those of other ranks; and the number of weighted
-    targets of all ranks. Losses are divided by the global number of targets before backward, and gradients are added
-    up: so the gradient is that of the mean over the global batch, however its rows are spread.
+    Returns the summed −log P of each micro-batch in nats, float64[micro-batches], 0 for those of other ranks; and the
+    number of weighted targets of all ranks.
     """
+    # Divided by the targets of the whole batch before backward, and gradients are added up: so the gradient is that of
+    # the mean over the batch, however its rows are spread.
     counted = recipe.objective.targets(rows)
     if counted is None:
         targets = float(recipe.batch_rows * recipe.length)
@@ -137,7 +140,8 @@ def losses(
     rows: Mapping[str, Tensor],
     z_loss: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """Return (loss that is minimised, −log P), both summed over the weighted targets of these rows, in float32."""
+    """Return (loss that is minimised, −log P) in nats, both float32 without axes: sums over the weighted targets of
+    these rows."""
     arguments, labels, weights = recipe.objective(rows)
     logits = module(**arguments).logits.float()
     weights = torch.ones_like(labels, dtype=logits.dtype) if weights is None else weights
@@ -152,11 +156,14 @@ def losses(
 
 
 class _TokenLoss(torch.autograd.Function):
-    """Cross-entropy with z-loss, summed over weighted targets. Returns (loss that is minimised, −log P).
+    """Cross-entropy with z-loss, summed over weighted targets: (loss that is minimised, −log P), for logits float32
+    [rows, length, vocabulary], labels int64[rows, length] and weights float32[rows, length].
 
-    The gradient is written by hand, in three passes over the logits, because at small widths they are most of a step:
-    w · [(1 + 2 z · lse) · softmax − onehot]. Autograd takes nearly twice as long for the same numbers.
+    The gradient is w · [(1 + 2 z · lse) · softmax − onehot]; z-loss is z · lse² (TiC-LM's release: z = 1e-4).
     """
+
+    # The gradient is written by hand, in three passes over the logits, because at small widths they are most of a step.
+    # Autograd takes nearly twice as long for the same numbers.
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, labels: Tensor, weights: Tensor, z_loss: float) -> tuple[Tensor, Tensor]:

@@ -47,7 +47,7 @@ def step_log(workers: Workers) -> StepLog | None:
 
 
 def read(folder: Path) -> Iterator[dict[str, object]]:
-    """Yield the lines of all workers' logs in a folder, except those that were cut off."""
+    """Yield the lines of all workers' logs in a folder, except lines that a kill has cut off."""
     for file in sorted(folder.glob("*.jsonl")):
         for line in file.read_text().splitlines():
             try:

@@ -27,7 +27,7 @@ class Tracker(Protocol):
         """Take one progress event. Its `step` counts over the whole chain: a resumed chain continues its curve."""
 
     def close(self) -> None:
-        """Send what is left."""
+        """Send the values that are not sent yet, and end."""
 
 
 def start(resources: Resources, root: str, study: str, label: str) -> list[Tracker]:
@@ -63,7 +63,7 @@ def _local_folder(root: str) -> Path:
 
 
 class TensorBoard:
-    """Writes a TensorBoard file, opened at the first event: it purges what a lost attempt wrote after that step."""
+    """Writes a TensorBoard file, opened at the first event, so that a lost attempt's later steps are purged."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name

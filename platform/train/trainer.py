@@ -24,8 +24,8 @@ from ticlm.platform.study.identity import content
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.checkpoint import Writer, newest, restore
-from ticlm.platform.train.inside import publish_inside
 from ticlm.platform.train.loader import LoaderSpec, RankBatch, RankReader, stream
+from ticlm.platform.train.mid_round import publish_mid_round
 from ticlm.platform.train.publish import publish
 from ticlm.platform.train.state import RunningRound, start
 from ticlm.platform.train.step import StepResult, is_finite, train_step
@@ -62,7 +62,7 @@ def run_chain(
 
 
 def _check_imported(work: ChainWork) -> None:
-    """Raise InputError if the folder of an imported model is not the one that is part of the rounds' ids."""
+    """Raise InputError if an imported model's folder has another hash than the rounds' ids were made with."""
     for path, planned in work.imported.items():
         if content(path) != planned:
             raise InputError(f"model folder {path} was changed since the run began; a new run trains with it as it is")
@@ -145,7 +145,7 @@ class _Chain:
     def _train(self, running: RunningRound, batches: Iterator[RankBatch], attempt: Attempt, number: int) -> None:
         """Train the remaining steps of a round; write its mid-round checkpoints and the models to publish inside it."""
         spec, resources = running.round, self.work.resources
-        cadence, inside = resources.cadence, self.work.inside[number] if self.work.inside else ()
+        cadence, to_publish = resources.cadence, self.work.mid_round_steps[number] if self.work.mid_round_steps else ()
         saved = reported = running.began = time.monotonic()
         first, was_urgent = running.step, False
         while running.step < spec.steps:
@@ -164,7 +164,7 @@ class _Chain:
                 batch.columns,
                 self.workers,
                 self.work.micro_rows,
-                votes=(clock and self.workers.rank == 0, self.urgent()),
+                votes=(clock and self.workers.rank == 0, self.urgent()),  # clocks differ: that of rank 0 decides
                 dropout_key=running.dropout_key,
             )
             if not is_finite(result):
@@ -175,11 +175,11 @@ class _Chain:
             running.history.append([result.loss, rate, result.gradient_norm])
             now = time.monotonic()
             running.trained_steps, running.seconds = running.step - first, now - running.began
-            if now - reported > 0.5 or running.step == spec.steps:
+            if now - reported > 0.5 or running.step == spec.steps:  # steps of a toy take milliseconds
                 reported = now
                 self.report(self._progress(running, number))
-            if running.step in inside:  # before the checkpoint: a restart from it does not come back to this step
-                publish_inside(running, self.work, attempt, self.workers)
+            if running.step in to_publish:  # before the checkpoint: a restart from it does not come back to this step
+                publish_mid_round(running, self.work, attempt, self.workers)
             due, alarm = (vote > 0 for vote in result.votes)
             hurry, was_urgent = alarm and not was_urgent, alarm
             if cadence.steps is not None:

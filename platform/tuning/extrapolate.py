@@ -1,10 +1,10 @@
-"""The scores of trials on all periods of a study, predicted from the periods that tuning sees.
+"""Forecasts of trials' scores on all periods of a study, from the periods that tuning sees.
 
-A law of prediction (`platform/forecast/law.py`) is fitted to the cells of the trials on the first periods.
-The rounds of later periods are known from settings alone, as every plan is: their rates, and the shares of their
-tokens. A trial's prediction is its own means on the first periods, plus what the law expects to change from these to
-the means over all. Nothing of a later period is read. How hard later periods are is not known, and the same for all
-trials, so their predictions can be compared with each other and not with what is measured later.
+A law (`platform/forecast/law.py`) is fitted to the cells of the trials on the first periods. The rounds of later
+periods are known from settings alone, as every plan is: their rates, and the shares of their tokens. A trial's forecast
+is its own means on the first periods, plus the change that the law expects from these means to the means over all
+periods. Nothing of a later period is read. How hard later periods are is not known, and the same for all trials: so
+forecasts can be compared with each other, and not with later measurements.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OPTION = "--choose-by predicted"
 
 
 def check(wanted: Tuning) -> None:
-    """Raise InputError if a search cannot choose by predictions, before anything is trained."""
+    """Raise InputError if a search cannot choose by forecasts, before anything is trained."""
     if wanted.search.choose_by != "predicted":
         return
     if wanted.trials < LEAST:
@@ -45,9 +45,9 @@ def check(wanted: Tuning) -> None:
         )
 
 
-def predicted(wanted: Tuning, methods: list[Continual], seen: plan.Plan) -> dict[str, PeriodScores]:
-    """Return the predicted scores on all periods of every trial that is trained and scored to the end of what tuning
-    sees. Raises InputError if there are too few."""
+def forecasts(wanted: Tuning, methods: list[Continual], seen: plan.Plan) -> dict[str, PeriodScores]:
+    """Return the forecast of the scores on all periods, by trial, for trials that are trained and scored on all periods
+    that tuning sees. Raises InputError if there are too few."""
     if len(methods) < LEAST:
         raise InputError(
             f"{OPTION}: a prediction needs {LEAST} trials that end, and {len(methods)} did; without the option, the "
@@ -60,7 +60,7 @@ def predicted(wanted: Tuning, methods: list[Continual], seen: plan.Plan) -> dict
     for run in found.runs:
         name = run.facts.method
         own, before = found.observed(run), _means(law, run, run.facts)
-        after = _means(law, _everywhere(whole, run), facts[name])
+        after = _means(law, _on_all_periods(whole, run), facts[name])
         scores[name] = PeriodScores(*(o + a - b for o, a, b in zip(own, after, before)))
     return scores
 
@@ -78,8 +78,8 @@ def _means(law: Law, run: TrainedRun, facts: features.RunFacts) -> tuple[float, 
     return found.backward, found.in_distribution, found.forward
 
 
-def _everywhere(study: Study, run: TrainedRun) -> TrainedRun:
-    """Return the checkpoints, periods and kinds of cells of a study on all its periods, as those of a run."""
+def _on_all_periods(study: Study, run: TrainedRun) -> TrainedRun:
+    """Return a run as if it had the checkpoints and cells of all periods of the study."""
     labels = study.timeline.labels
     chosen = study.evaluate.checkpoints, study.evaluate.periods
     trained, evaluated = (labels if one == "all" else tuple(la for la in labels if la in one) for one in chosen)

@@ -67,14 +67,14 @@ def _trials(wanted: Tuning, tried: Sequence[TuneTrial], store: Store) -> list[Tr
     expected: dict[str, selection.PeriodScores] = {}
     if wanted.search.choose_by == "predicted":
         done = [method for method in methods if method.name in found]
-        expected = extrapolate.predicted(wanted, done, plan.make(wanted.seen(done), store))
+        expected = extrapolate.forecasts(wanted, done, plan.make(wanted.seen(done), store))
     return [
         TrialScores(
             name,
             wanted.space.describe(trial.point),
             found.get(name),
             note="" if name in found else trial.note,
-            predicted=expected.get(name),
+            forecast=expected.get(name),
         )
         for name, trial in named.items()
     ]

@@ -37,7 +37,7 @@ REDUCTION = 2
 
 
 def prepare(tuning: Tuning, store: Store, show: progress.Show = progress.SILENT) -> Plan:
-    """Train and score what all trials share: the initial checkpoint, and the Oracle if regret is against one.
+    """Train and score the rounds that all trials share: the initial checkpoint, and the Oracle of regret, if any.
 
     Returns the plan of what tuning sees, without any trial.
     """
@@ -191,6 +191,7 @@ def _tune_config(tuning: Tuning, rounds: int) -> Any:
         num_samples=1 if tuning.space.points else tuning.trials,
         search_alg=_algorithm(tuning),
         scheduler=_scheduler(tuning.search, rounds),
+        # the other algorithms get their limit in `_algorithm`
         max_concurrent_trials=tuning.at_once if tuning.search.algorithm == "optuna" else None,
         trial_name_creator=label,
         trial_dirname_creator=folder,
@@ -205,7 +206,7 @@ def _algorithm(tuning: Tuning) -> Any:
         return OptunaSearch(metric="mean", mode="min", seed=search.seed)
     from ray.tune.search import BasicVariantGenerator
 
-    # Tune ignores max_concurrent_trials of its settings if it is given a generator
+    # Tune ignores max_concurrent_trials of its settings if it is given a generator.
     return BasicVariantGenerator(
         constant_grid_search=bool(tuning.space.points), random_state=search.seed, max_concurrent=tuning.at_once
     )

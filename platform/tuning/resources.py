@@ -10,7 +10,7 @@ from ticlm.platform.study.resources import Resources
 
 
 def part_of(resources: Resources, at_once: int) -> Resources:
-    """Split a study's resources evenly among `at_once` concurrent trials; returns those of one."""
+    """Return the resources of one of `at_once` concurrent trials, which share a study's evenly."""
     low, high = resources.worker_range
     part = (max(1, low // at_once), max(1, high // at_once))
     return resources.model_copy(update={"workers": part[0] if part[0] == part[1] else part, "chains": 1})
@@ -35,10 +35,11 @@ def reserved(resources: Resources, count: int, have: Mapping[str, float]) -> dic
     left = (have["GPU"] - each * count) / count if kind == "GPU" else 0.0
     share = resources.evaluator_gpus
     if share is None:
-        share = math.floor(100 * min(1.0, left)) / 100
+        share = math.floor(100 * min(1.0, left)) / 100  # rounded down: together they must fit
     elif kind == "GPU" and share > left:
         raise InputError(
             f"resources.evaluator_gpus: {share:g} for the scoring of each of {count} trials, beside their workers, but "
             f"{left:g} are left of this Ray's {have['GPU']:g} GPUs; 0 scores on the CPU"
         )
+    # Tune refuses 0 CPUs; a hundredth takes no worker's place.
     return {"CPU": 0.01, **({"GPU": share} if share and kind == "GPU" else {})}

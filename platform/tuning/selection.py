@@ -49,7 +49,7 @@ class TrialScores:
     """A setting that was tried, and its scores.
 
     `scores`: on the periods that tuning sees; None if the trial was stopped early or failed, which `note` then says.
-    `whole`: on all periods, if it was trained on them. `predicted`: on all periods, if the choice is by predictions.
+    `whole`: on all periods, if it was trained on them. `forecast`: on all periods, if the choice is by forecasts.
     """
 
     name: str
@@ -57,7 +57,7 @@ class TrialScores:
     scores: PeriodScores | None
     whole: PeriodScores | None = None
     note: str = ""
-    predicted: PeriodScores | None = None
+    forecast: PeriodScores | None = None
 
 
 Of = Callable[[TrialScores], PeriodScores | None]
@@ -73,14 +73,14 @@ def on_all(trial: TrialScores) -> PeriodScores | None:
     return trial.whole
 
 
-def on_predicted(trial: TrialScores) -> PeriodScores | None:
-    """Return the scores that are predicted for all periods."""
-    return trial.predicted
+def on_forecast(trial: TrialScores) -> PeriodScores | None:
+    """Return the forecast of the scores on all periods."""
+    return trial.forecast
 
 
 def deciding(trials: Iterable[TrialScores]) -> Of:
-    """Return the scores that a choice is made by: predictions if there are any, else those on tuning's periods."""
-    return on_predicted if any(trial.predicted is not None for trial in trials) else on_tuning
+    """Return the scores that a choice is made by: forecasts if there are any, else scores on tuning's periods."""
+    return on_forecast if any(trial.forecast is not None for trial in trials) else on_tuning
 
 
 def compared(trials: Iterable[TrialScores], of: Of = on_tuning) -> list[tuple[TrialScores, PeriodScores]]:
@@ -96,7 +96,7 @@ def choose(trials: Sequence[TrialScores], of: Of | None = None) -> TrialScores:
     if not having:
         why = "; ".join(f"{trial.setting}: {_missing(trial, of)}" for trial in trials) or "there are no trials"
         raise RunError(f"no trial has scores to choose by ({why})")
-    return min(having, key=lambda pair: pair[1].total)[0]
+    return min(having, key=lambda pair: pair[1].total)[0]  # min() takes the first of equals, as RULE says
 
 
 def worst(trials: Sequence[TrialScores], of: Of | None = None) -> TrialScores:
@@ -107,7 +107,7 @@ def worst(trials: Sequence[TrialScores], of: Of | None = None) -> TrialScores:
 
 
 def front(trials: Sequence[TrialScores], of: Of = on_tuning) -> tuple[TrialScores, ...]:
-    """Return the Pareto front in the order of the trials: those that no other trial dominates."""
+    """Return the Pareto front: the trials that no other trial dominates, in their order."""
     having = compared(trials, of)
     return tuple(trial for trial, scores in having if not any(other.dominates(scores) for _, other in having))
 
@@ -120,9 +120,9 @@ def describe(trials: Sequence[TrialScores]) -> list[str]:
     """
     of = deciding(trials)
     chosen = choose(trials, of)
-    predicted = "predicted for all periods, " if of is on_predicted else ""
+    predicted = "predicted for all periods, " if of is on_forecast else ""
     lines = [f"the rule ({predicted}{RULE}) picks {_picked(trials, chosen, of)}"]
-    if of is on_predicted and compared(trials):
+    if of is on_forecast and compared(trials):
         lines.append(
             f"by the first periods alone it would pick {_picked(trials, choose(trials, on_tuning), on_tuning)}"
         )

@@ -19,7 +19,7 @@ from ticlm.platform.tuning.selection import (
     decimals,
     front,
     on_all,
-    on_predicted,
+    on_forecast,
     on_tuning,
 )
 
@@ -54,13 +54,13 @@ def table(
     for number in range(len(groups)):
         for name in ("backward", "ID", "forward", "mean"):
             out.add_column(f"{name}\n(all)" if number else name, justify="right", no_wrap=True)
-    by_law = deciding(trials) is on_predicted
+    by_law = deciding(trials) is on_forecast
     if by_law:
         out.add_column("mean\n(predicted)", justify="right", no_wrap=True)
     out.add_column("")
     cells = _cells(trials, both)
     for trial, numbers in zip(trials, cells):
-        law = [f"{trial.predicted.mean:.4f}" if trial.predicted else "–"] * by_law
+        law = [f"{trial.forecast.mean:.4f}" if trial.forecast else "–"] * by_law
         out.add_row(Text(trial.setting), *numbers, *law, Text("; ".join(_marks(trials, trial))))
     return out
 
@@ -81,7 +81,7 @@ def as_json(trials: Sequence[TrialScores]) -> dict[str, Any]:
             "scores": _json(trial.scores),
             "all": _json(trial.whole),
             "note": trial.note,
-            **({"predicted": _json(trial.predicted)} if deciding(trials) is on_predicted else {}),
+            **({"predicted": _json(trial.forecast)} if deciding(trials) is on_forecast else {}),
         }
         for trial in trials
     ]

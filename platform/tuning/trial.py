@@ -39,7 +39,8 @@ class Trial:
         self.plan = plan.make(study.model_copy(update={"resources": scoring}), store)
         run = next(run for run in self.plan.tree.runs if run.method.name == self.method)
         self.left = list(run.rounds.items())
-        for key in run.rounds.values():  # a period is scored as it was then, even if later rounds are done by now
+        # A period is scored as it was then, even if later rounds are done by now.
+        for key in run.rounds.values():
             self.plan.records.pop(key, None)
         self._stop, self._failed = Event(), list[BaseException]()
         self._thread = Thread(target=self._train, args=(study, store), daemon=True)
@@ -60,7 +61,7 @@ class Trial:
         return label, scores(self.plan)[self.method]
 
     def close(self) -> None:
-        """End the workers and free all that they had reserved."""
+        """End the workers and free their resources."""
         self._stop.set()
         join(self._thread)
 
@@ -72,7 +73,7 @@ class Trial:
             try:
                 return driver.train(own, stop=self._stop)
             except BaseException as error:
-                # another trial that finishes an equal round first removes the files of this trial's attempt
+                # Another trial that finishes an equal round first removes the files of this trial's attempt.
                 if isinstance(error, TiclmError) or (before is not None and left >= before):
                     self._failed.append(error)
                     return

@@ -12,7 +12,7 @@ from paths import ROOT
 
 from ticlm.core import paths
 from ticlm.core.store import Attempt, Store
-from ticlm.platform.study.stored_rounds import attempts, inside, leftovers, mid_rounds
+from ticlm.platform.study.stored_rounds import attempts, leftovers, mid_round_checkpoints, mid_round_models
 
 ID, WEIGHTS = "0123456789abcdef" * 4, "fedcba9876543210" * 4
 FOLDERS = "rounds|cells|leases|corpora|examples|reports|tuning|tensorboard|periods|steps|inside"
@@ -79,8 +79,8 @@ def test_a_module_that_spells_it_would_be_found(line: str) -> None:
         (paths.round_folder(ID), "rounds/0123456789abcdef0123456789abcdef"),
         (paths.model("rounds/r", "a"), "rounds/r/a/model"),
         (paths.metrics("rounds/r/a"), "rounds/r/a/metrics.json"),
-        (paths.mid_round("rounds/r/a", 12), "rounds/r/a/steps/00000012"),
-        (paths.inside("rounds/r", 12), "rounds/r/inside/00000012"),
+        (paths.mid_round_checkpoint("rounds/r/a", 12), "rounds/r/a/steps/00000012"),
+        (paths.mid_round_model("rounds/r", 12), "rounds/r/inside/00000012"),
         (paths.record("rounds/r"), "rounds/r/record.json"),
         (paths.cells_file(WEIGHTS, ID), "cells/fedcba9876543210/0123456789abcdef0123456789abcdef.parquet"),
         (paths.corpus("toy"), "corpora/toy@1"),
@@ -102,13 +102,13 @@ def test_what_is_on_disk_stays_where_it_is(path: str, on_disk: str) -> None:
 def test_a_round_knows_its_attempts_from_what_it_published_inside(tmp_path: Path) -> None:
     store = Store(tmp_path)
     killed, last = (Attempt(store, "rounds/r", name) for name in ("a", "b"))
-    store.write(f"{paths.mid_round(killed.path, 2)}/files/part", b"x")
-    whole, half = (Attempt(store, paths.inside("rounds/r", step), "a") for step in (1, 3))
+    store.write(f"{paths.mid_round_checkpoint(killed.path, 2)}/files/part", b"x")
+    whole, half = (Attempt(store, paths.mid_round_model("rounds/r", step), "a") for step in (1, 3))
     for attempt in (whole, half, Attempt(store, whole.folder, "rival")):
         store.write(f"{attempt.path}/model/weights", b"x")
     whole.publish({"step": 1})
-    assert attempts(store, "rounds/r") == ["a"] and list(inside(store, "rounds/r")) == [1]
-    assert mid_rounds(store, "rounds/r") == [(2, "rounds/r/a/steps/00000002")]
+    assert attempts(store, "rounds/r") == ["a"] and list(mid_round_models(store, "rounds/r")) == [1]
+    assert mid_round_checkpoints(store, "rounds/r") == [(2, "rounds/r/a/steps/00000002")]
     assert leftovers(store, "rounds/r") == []  # it may still be resumed
     store.write(f"{last.path}/model/weights", b"x")
     last.publish({})

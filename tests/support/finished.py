@@ -22,6 +22,6 @@ def run(study: Study, root: Path) -> Plan:
 def results(plan: Plan) -> tuple[dict[Any, str], dict[tuple[str, ...], float]]:
     """Return hashes of the weights of all rounds and of the models inside them, and the values of all cells."""
     assert plan.store is not None
-    weights = {key: weights_of(record) for key, record in [*plan.records.items(), *plan.inside_records.items()]}
+    weights = {key: weights_of(record) for key, record in [*plan.records.items(), *plan.mid_round_records.items()]}
     cells = [cell for one in weights.values() for cell in read_cells(plan.store, one)]
     return weights, {cell.place: cell.value for cell in cells}

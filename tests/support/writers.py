@@ -151,10 +151,10 @@ class Process:
             return
         attempt, checkpoints = Attempt(self.store, folder, self.name), object.__new__(Checkpoints)
         checkpoints.store = self.store
-        begun = stored_rounds.mid_rounds(self.store, folder)
+        begun = stored_rounds.mid_round_checkpoints(self.store, folder)
         first = begun[0][0] if begun else 0
         for step in range(first + 1, first + 4):
-            place = paths.mid_round(attempt.path, step)
+            place = paths.mid_round_checkpoint(attempt.path, step)
             self.store.write(f"{place}/files/0", b"state")
             Attempt(self.store, place, "files").publish({"step": step})
             checkpoints._prune(attempt, place, step)

@@ -15,7 +15,8 @@ from ticlm.platform.study.settings import Study
 
 @dataclass
 class Deployment:
-    """The checkpoints of one run so far, and what was deployed last. Raises InputError for what can never be made."""
+    """The checkpoints of one run so far, and the last one that was deployed. Raises InputError for an average or a leaf
+    that can never be made."""
 
     study: Study
     method: Continual
@@ -36,7 +37,7 @@ class Deployment:
                 raise InputError(f"{where}: {error}") from None
 
     def parted(self, request: RoundRequest, recipe: RoundRecipe) -> tuple[RoundRequest, RoundRequest | None]:
-        """Return what the trunk trains on of a round that the method asks for, and what its leaf, if any, does."""
+        """Return (the trunk's part of a round that the method asks for, the leaf's part or None)."""
         deploy, batch_tokens = self.method.deploy, recipe.batch_rows * recipe.length
         if not isinstance(deploy, Leaf) or request.start == "scratch":
             return request, None

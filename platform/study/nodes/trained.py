@@ -86,8 +86,8 @@ def trained_round(
 
 
 def _steps_before(request: RoundRequest, continual: Sequence[int], steps: int) -> int:
-    """Return the continual steps of the timeline before a round of `steps` steps, of which its run has done
-    `continual`. Periods before an imported start count as many steps as this one, because nobody trained them here."""
+    """Return the continual steps of the timeline before a round of `steps` steps, of which its run did `continual`."""
+    # Periods before an imported start count as many steps as this round: nobody trained them here.
     done = continual[max(0, len(continual) - request.index) :]
     return sum(done) + (request.index - len(done)) * steps
 

@@ -62,7 +62,7 @@ def _source(study: Study, prepare: Prepare, period: str) -> Source:
 
 
 def _recipe(parent: RoundRecipe, prepare: Prepare) -> RoundRecipe:
-    """Return the checkpoint's recipe with what the copy trains by. All weights are tuned, those of adapters too."""
+    """Return the checkpoint's recipe with the settings of its tuned copy. All weights are tuned, also of adapters."""
     own = {name: getattr(prepare, name) for name in ("batch_rows", "length", "objective")}
     return RoundRecipe(
         **{name: getattr(parent, name) for name in RoundRecipe.model_fields}
@@ -73,6 +73,6 @@ def _recipe(parent: RoundRecipe, prepare: Prepare) -> RoundRecipe:
 
 
 def _rows(prepare: Prepare, source: Source, rows: Mapping[Source, int], where: str) -> int:
-    """Return the rows of a source: those that are there, or else those that are expected."""
+    """Return the number of rows of a source: as counted in the corpus, or else as expected by the settings."""
     known = rows.get(source, prepare.expected_rows)
     return rows_of(source.period, None if known is None else {source.period: known}, f"{where}.epochs counts the rows")

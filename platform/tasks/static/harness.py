@@ -25,7 +25,7 @@ from ticlm.platform.tasks.static.part import Part
 if TYPE_CHECKING:
     from ticlm.platform.tasks.answerer import Answerer
 
-RESAMPLES = 1000
+RESAMPLES = 1000  # as many as our own (`tasks/statistics.py`)
 """Resamples of the harness's bootstrap, for metrics that are no mean."""
 
 logging.getLogger("lm_eval").setLevel(logging.ERROR)

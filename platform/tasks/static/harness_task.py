@@ -111,7 +111,7 @@ class Judge:
         return float(scores[doc["gold"]] == max(scores)) / scores.count(max(scores))
 
     def _length(self, doc: Mapping[str, Any], result: Scored, place: int) -> int:
-        """Return what the log-probability of a choice is divided by."""
+        """Return the divisor of the log-probability of a choice."""
         text = doc["context"] if self.form == "beginnings" else doc["options"][place]
         size = len(trimmed(text, self.part).encode())
         return {"tokens": result.tokens, "sum": 1, "bytes": size}[self.part.chosen_by]

@@ -31,7 +31,7 @@ class Part(Settings):
     """Name of a task of lm-evaluation-harness, in place of a file."""
     shots: int = Field(0, ge=0)
     """Number of solved examples before each question, drawn from the other questions."""
-    seed: int = 1234
+    seed: int = 1234  # the harness's default
     """Seed of that draw."""
     baseline: float | None = Field(None, ge=0, lt=1)
     """The accuracy of guessing. By default that of a blind choice among the choices of each question, or 0 if there are

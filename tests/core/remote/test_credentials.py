@@ -16,7 +16,7 @@ from ticlm.core.errors import InputError, RunError, TiclmWarning
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.remote import passing
 from ticlm.core.remote.credentials import (
-    Address,
+    MaskedUrl,
     address,
     json_without_credentials,
     plain_without_credentials,
@@ -91,7 +91,7 @@ def test_long_texts_take_no_longer_than_their_length() -> None:
 def test_an_address_opens_with_its_credentials_and_shows_none() -> None:
     url = f"http://me:pw@h/x.jsonl?{SIGNED}"
     found = pickle.loads(pickle.dumps(Input(path=url, size=1, stamp="")))  # as it travels to another process
-    assert found.path == "http://h/x.jsonl" and whole(found.path) == url and isinstance(found.path, Address)
+    assert found.path == "http://h/x.jsonl" and whole(found.path) == url and isinstance(found.path, MaskedUrl)
     for text in (repr(found), str(found), found.model_dump_json(), str(found.model_dump()), f"{found.path}:3"):
         assert "pw" not in text and "Amz" not in text
     again = found.model_copy(update={"group": "a"})

@@ -71,7 +71,7 @@ def test_all_that_a_command_takes_is_explained(name: str) -> None:
 
 def test_the_versions_are_told_without_loading_what_they_are_of() -> None:
     code = (
-        "import sys\nfrom ticlm.platform.cli.version import version\nprint(version())\n"
+        "import sys\nfrom ticlm.platform.cli.main import versions\nprint(versions())\n"
         "print([name for name in ('ray', 'torch', 'transformers', 'pydantic') if name in sys.modules])"
     )
     line, loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.splitlines()

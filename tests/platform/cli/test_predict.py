@@ -14,7 +14,7 @@ from toys import build_toy_corpus, make_toy_study
 
 from ticlm.core.errors import InputError
 from ticlm.core.settings import parse
-from ticlm.platform.cli.prediction.command import predict
+from ticlm.platform.cli.forecast import predict
 from ticlm.platform.cli.study import plan
 from ticlm.platform.study.settings import Study
 

@@ -140,8 +140,8 @@ def stubbed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[Stub], 
             return stubs[-1]
 
         job = SimpleNamespace(task=SimpleNamespace(id="perplexity@1"))
-        asked = [fanout._Asked(SimpleNamespace(folder=f"rounds/{n}", jobs=(job,))) for n in range(units)]  # type: ignore[arg-type]
-        pool = fanout._Pool(start, 1, deque(asked), lambda: told.append(1))
+        asked = [fanout._UnitProgress(SimpleNamespace(folder=f"rounds/{n}", jobs=(job,))) for n in range(units)]  # type: ignore[arg-type]
+        pool = fanout._EvaluatorPool(start, 1, deque(asked), lambda: told.append(1))
         try:
             pool.run()
         finally:

@@ -63,7 +63,7 @@ def test_an_interrupted_run_ends_in_the_shares_and_the_bits_of_an_unbroken_one(
     assert not made.open_rounds and not made.pending()
     later = plan.make(study, str(toy_root))
     assert later.ids == made.ids
-    assert made.inside_records and later.inside_records == made.inside_records
+    assert made.mid_round_records and later.mid_round_records == made.mid_round_records
     mixtures = {str(spec.segments) for spec in made.tree.rounds.values() if spec.period == "202304"}
     assert len(mixtures) >= 2, "rules differ"
 

@@ -27,7 +27,7 @@ from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.resources import Cadence, Resources
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.stored_rounds import mid_rounds, published
+from ticlm.platform.study.stored_rounds import mid_round_checkpoints, published
 from ticlm.platform.study.work import ChainWork, work_of
 from ticlm.platform.train import checkpoint, trainer
 from ticlm.platform.train.checkpoint import newest
@@ -159,8 +159,8 @@ def test_only_whole_checkpoints_are_kept(toy_root: Path, toy_study: MakeStudy, r
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run_until(work, 1)
-    assert [step for step, _ in mid_rounds(store, folder)] == [3, 2]
-    assert all(store.exists(f"{path}/record.json") for _, path in mid_rounds(store, folder))
+    assert [step for step, _ in mid_round_checkpoints(store, folder)] == [3, 2]
+    assert all(store.exists(f"{path}/record.json") for _, path in mid_round_checkpoints(store, folder))
 
 
 def test_a_checkpoint_that_another_rank_has_begun_is_not_removed(
@@ -168,7 +168,7 @@ def test_a_checkpoint_that_another_rank_has_begun_is_not_removed(
 ) -> None:
     """A rank is done with a checkpoint before rank 0 is, which publishes it and removes old ones."""
     work = chain_work(toy_study, toy_root, 1)
-    listed, begun = mid_rounds, list[Path]()
+    listed, begun = mid_round_checkpoints, list[Path]()
 
     def list_after_another_rank(store: Store, folder: str) -> list[tuple[int, str]]:
         found = listed(store, folder)
@@ -182,7 +182,7 @@ def test_a_checkpoint_that_another_rank_has_begun_is_not_removed(
         assert len(begun) > 2 and begun[-1].exists()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoint, "mid_rounds", list_after_another_rank)
+    monkeypatch.setattr(checkpoint, "mid_round_checkpoints", list_after_another_rank)
     monkeypatch.setattr(trainer, "publish", look)
     with pytest.raises(KeyboardInterrupt):
         trainer.run_chain(work, Workers())

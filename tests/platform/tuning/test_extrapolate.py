@@ -13,8 +13,8 @@ from ticlm.platform.tuning import extrapolate, selection, table
 from ticlm.platform.tuning.selection import PeriodScores, TrialScores
 from ticlm.platform.tuning.trial import scores
 
-AR = TrialScores("ar", "AR", PeriodScores(3.67, 3.68, 3.77), predicted=PeriodScores(3.68, 3.64, 3.91))
-COSINE = TrialScores("cosine", "cosine", PeriodScores(3.78, 3.70, 3.78), predicted=PeriodScores(3.74, 3.39, 3.87))
+AR = TrialScores("ar", "AR", PeriodScores(3.67, 3.68, 3.77), forecast=PeriodScores(3.68, 3.64, 3.91))
+COSINE = TrialScores("cosine", "cosine", PeriodScores(3.78, 3.70, 3.78), forecast=PeriodScores(3.74, 3.39, 3.87))
 
 
 def test_predictions_choose_where_the_first_periods_choose_the_worst() -> None:
@@ -53,9 +53,9 @@ def test_trials_are_predicted_for_periods_that_are_not_there_yet(tmp_path: Path)
     methods = [wanted.method({"optimizer.weight_decay": decay}) for decay in (0.0, 0.9)]
     methods += [wanted.method({"schedule.max_rate": rate}) for rate in (1e-3, 3e-3, 9e-3)]
     seen = plan.make(finished.run(wanted.seen(methods), tmp_path / "root").study, str(tmp_path / "root"))
-    own, found = scores(seen), extrapolate.predicted(wanted, methods, seen)
+    own, found = scores(seen), extrapolate.forecasts(wanted, methods, seen)
     assert set(found) == set(own) and all(one.comparable for one in found.values())
     added = [[a - b for a, b in zip(found[method.name], own[method.name])] for method in methods]
     assert added[0] == pytest.approx(added[1]) and added[0] != pytest.approx(added[2])
     with pytest.raises(InputError, match="a prediction needs 5 trials that end, and 2 did; without the option"):
-        extrapolate.predicted(wanted, methods[:2], seen)
+        extrapolate.forecasts(wanted, methods[:2], seen)

@@ -1,4 +1,8 @@
-"""`ticlm predict`: how well the finished methods of studies predict each other."""
+"""Forecasts on the console: `ticlm predict` leaves each finished method out in turn and prints how far the forecast of
+it from the others is off; and `plan_table` is what `ticlm plan` adds for methods that are not finished.
+
+The forecasts themselves are made in `platform/forecast`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from ticlm.platform.cli.options import Json, Root, Sets, plan_of
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ticlm.platform.forecast.expected import Expected
     from ticlm.platform.forecast.finished import Finished
     from ticlm.platform.forecast.leave_one_out import Errors
 
@@ -100,3 +105,30 @@ def _lines(found: Finished, errors: list[Errors]) -> list[str]:
         )
     lines.append(f"law of all {len(found.runs)}: c, τ in years, ε, C: {rates}; A, B, D, E in nats: {sizes}")
     return [*lines, *(f"left out: {name}: {why}" for name, why in found.left_out.items())]
+
+
+def plan_table(found: Expected) -> Table:
+    """Return a table with a row for each method: Bwd., ID and Fwd., each ± its interval."""
+    from rich.box import HORIZONTALS
+    from rich.table import Table
+    from rich.text import Text
+
+    from ticlm.platform.forecast.leave_one_out import COVERAGE
+
+    unit = "regret" if found.is_regret else "loss"
+    out = Table(title=f"predicted {unit} in nats, ± {COVERAGE:.0%} interval", title_justify="left", box=HORIZONTALS)
+    out.caption_justify = "left"
+    out.caption = Text(
+        f"from {found.finished} finished methods of {', '.join(found.studies)}; leaving one of them out, the median "
+        f"error is {found.median_error:.3f} nats (ticlm predict)"
+    )
+    for name in ("method", "Bwd.", "ID", "Fwd."):
+        out.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
+    for name, means in found.means.items():
+        out.add_row(
+            Text(name),
+            *("–" if mean != mean else f"{mean:.3f} ± {reach:.3f}" for mean, reach in zip(means, found.radius)),
+        )
+    for name, why in found.unknown.items():
+        out.add_row(Text(f"{name}: {why}"), "–", "–", "–")
+    return out

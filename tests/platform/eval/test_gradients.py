@@ -10,7 +10,7 @@ from speakers import START, WINDOW, tiny_gpt2, tiny_t5
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 from ticlm.platform.eval.checkpoint import Checkpoint, load_checkpoint
-from ticlm.platform.eval.gradients.samples import entities
+from ticlm.platform.eval.gradients import entities
 from ticlm.platform.tasks.answerer import NO_TOKEN, GradientNorm
 
 TEXT, TARGET = "In <extra_id_0> it moved to <extra_id_1>.", "<extra_id_0> 2019"

@@ -23,11 +23,11 @@ from ticlm.platform.results.study_result import tidy
 from ticlm.platform.run import cleanup, driver
 from ticlm.platform.run.check import check
 from ticlm.platform.study import plan
-from ticlm.platform.study.inside import steps_inside
+from ticlm.platform.study.mid_round import publishing_steps
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.round import Segment
 from ticlm.platform.study.settings import EveryEpochs, EverySteps, Study
-from ticlm.platform.study.stored_rounds import inside, published
+from ticlm.platform.study.stored_rounds import mid_round_models, published
 from ticlm.platform.study.work import ChainWork, work_of
 from ticlm.platform.train import trainer
 
@@ -61,12 +61,16 @@ def ends(work: ChainWork) -> list[bytes]:
     return [Store(work.root).read(f"{published(Store(work.root), i)}/model.safetensors") for i in work.ids]
 
 
-def insides(work: ChainWork) -> dict[tuple[int, int], str]:
+def models_inside(work: ChainWork) -> dict[tuple[int, int], str]:
     """Return the hashes of the weights published inside rounds, by number of the round and step."""
     folders = [paths.round_folder(round_id) for round_id in work.ids]
-    records = {(n, step): record for n, f in enumerate(folders) for step, record in inside(Store(work.root), f).items()}
+    records = {
+        (n, step): record
+        for n, f in enumerate(folders)
+        for step, record in mid_round_models(Store(work.root), f).items()
+    }
     for n, step in records:
-        assert verify(Store(work.root), paths.inside(folders[n], step)) == []
+        assert verify(Store(work.root), paths.mid_round_model(folders[n], step)) == []
     return {at: record.file("model/model.safetensors").sha256 for at, record in records.items()}
 
 
@@ -82,8 +86,8 @@ def test_publishing_inside_changes_no_bit(toy_root: Path, toy_study: MakeStudy, 
     trainer.run_chain(work, Workers())
     trainer.run_chain(alone, Workers())
     assert ends(work) == ends(alone)
-    found = insides(work)
-    assert list(found) == [(0, 2), (0, 4), (1, 2)] and len(set(found.values())) == 3 and insides(alone) == {}
+    found = models_inside(work)
+    assert list(found) == [(0, 2), (0, 4), (1, 2)] and len(set(found.values())) == 3 and models_inside(alone) == {}
 
 
 @pytest.mark.slow
@@ -92,10 +96,10 @@ def test_two_workers_publish_inside_and_go_on_with_the_same_bits(
     toy_root: Path, toy_study: MakeStudy, train_world: Callable[..., None], method: Mapping[str, Any]
 ) -> None:
     work = work_in(made(toy_study, toy_root, method))
-    alone = replace(work, root=f"{toy_root}/alone", inside=())
+    alone = replace(work, root=f"{toy_root}/alone", mid_round_steps=())
     train_world(work, 2)
     train_world(alone, 2)
-    assert ends(work) == ends(alone) and list(insides(work)) == [(0, 2), (0, 4), (1, 2)]
+    assert ends(work) == ends(alone) and list(models_inside(work)) == [(0, 2), (0, 4), (1, 2)]
 
 
 class Killed(Exception):
@@ -122,10 +126,10 @@ def test_a_chain_killed_while_it_publishes_inside_ends_with_the_same_bits(
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(Attempt, "publish", dies)
         trainer.run_chain(killed, Workers())
-    before = insides(killed)
+    before = models_inside(killed)
     assert list(before) == [(0, 2), (0, 4)][: 1 + (when == "after the record")], "half a model counts for nothing"
     trainer.run_chain(killed, Workers())
-    assert insides(killed) == insides(whole) and ends(killed) == ends(whole)
+    assert models_inside(killed) == models_inside(whole) and ends(killed) == ends(whole)
     store = Store(killed.root)
     left = [name for name in store.walk(paths.ROUNDS) if "/inside/" in name and "model.safetensors" in name]
     assert len(left) == 3, "what the kill left is removed with the end of the round"
@@ -209,7 +213,7 @@ def test_epochs_are_of_the_rounds_own_period(toy_root: Path, toy_study: MakeStud
         parts = tuple(Segment(mixture=Mixture.of(tokens), steps=steps) for steps, tokens in segments)
         position = spec.position.model_copy(update={"steps": sum(steps for steps, _ in segments)})
         changed = spec.model_copy(update={"segments": parts, "position": position})
-        return steps_inside(changed, EveryEpochs(every_epochs=every), own, 10)
+        return publishing_steps(changed, EveryEpochs(every_epochs=every), own, 10)
 
     half = (12, {old: 1, own: 1})
     assert after(1, half) == (5, 10)
@@ -225,17 +229,17 @@ def test_steps_are_those_before_the_end(toy_root: Path, toy_study: MakeStudy) ->
     found = made(toy_study, toy_root)
     own = Source(corpus="toy@1", period="202301")
     six, four = found.tree.rounds.values()
-    assert [steps_inside(six, EverySteps(every_steps=k), own, 0) for k in (1, 4, 6, 9)] == [
+    assert [publishing_steps(six, EverySteps(every_steps=k), own, 0) for k in (1, 4, 6, 9)] == [
         (1, 2, 3, 4, 5),
         (4,),
         (),
         (),
     ]
-    assert [found.inside(key) for key in found.tree.rounds] == [(2, 4), (2,)] and four.steps == 4
+    assert [found.mid_round_steps(key) for key in found.tree.rounds] == [(2, 4), (2,)] and four.steps == 4
     few = made(toy_study, toy_root, evaluate=EVERY_TWO | {"checkpoints": ["202302"]})
-    assert [few.inside(key) for key in few.tree.rounds] == [(), (2,)], "only rounds whose ends are scored"
+    assert [few.mid_round_steps(key) for key in few.tree.rounds] == [(), (2,)], "only rounds whose ends are scored"
     epochs = made(toy_study, toy_root, evaluate={"inside": {"every_epochs": float(Fraction(1, 8))}})
-    assert [epochs.inside(key) for key in epochs.tree.rounds] == [(3,), (3,)], "12 of 96 rows"
+    assert [epochs.mid_round_steps(key) for key in epochs.tree.rounds] == [(3,), (3,)], "12 of 96 rows"
 
 
 def test_a_setting_that_is_neither_is_one_line(toy_root: Path, toy_study: MakeStudy) -> None:

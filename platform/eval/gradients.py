@@ -1,17 +1,24 @@
-"""The gradient of one example's loss: its norm over all parameters of a model, and over groups of them."""
+"""The gradient of one example's loss: its norm over all parameters of a model, and over groups of them (EvolvingQA,
+Figures 5 and 10).
+
+The answerers (`causal`, `seq2seq`) say which tokens of an example a model reads and predicts; the task that asks for
+gradients is `tasks/gradients.py`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed import ProcessGroup
+from torch.distributed.tensor import DTensor, Replicate
 
-from ticlm.platform.eval.gradients.norms import squared_norms
 from ticlm.platform.models.parameter_groups import parameter_groups
 from ticlm.platform.tasks.answerer import GradientNorm
 
@@ -19,9 +26,9 @@ SENTINEL = re.compile(r"<extra_id_\d+>")
 
 
 class Sample(NamedTuple):
-    """An example as a model learns from it: `arguments` are those of its module, `labels` [n] the tokens that the last
-    n positions predict. `entities` is the number of sentinels among what is read; `cut` says whether something was not
-    read, or not predicted."""
+    """An example as a model learns from it: the `arguments` of its module, and the `labels` int64[n] of the last n
+    positions. `entities` is the number of sentinels in the input; `cut` says whether the input or the target lost its
+    end."""
 
     arguments: Mapping[str, Tensor]
     labels: Tensor
@@ -36,6 +43,7 @@ def gradient_norm(module: nn.Module, sample: Sample) -> GradientNorm:
     of 0. Dropout is off.
     """
     with _differentiable(module) as parameters:
+        # No keys and values are kept for a next token: nothing is written.
         cache = {"use_cache": False} if hasattr(getattr(module, "config", None), "use_cache") else {}
         logits = module(**sample.arguments, **cache).logits[0, -len(sample.labels) :]
         loss = nn.functional.cross_entropy(logits.float(), sample.labels)
@@ -80,3 +88,37 @@ def _differentiable(module: nn.Module) -> Iterator[dict[str, nn.Parameter]]:
             one.requires_grad_(False)
         for part in training:
             part.training = True
+
+
+def squared_norms(gradients: Sequence[Tensor]) -> Tensor:
+    """Return the squared L2 norm of each gradient, float64[gradients].
+
+    A gradient that is spread over processes (a DTensor, as of FSDP2) is never put together: each process squares its
+    own part, and one sum over the processes adds up all gradients that are spread in the same way.
+    """
+    if not gradients:
+        return torch.zeros(0, dtype=torch.float64)
+    parts = [_local(gradient) for gradient in gradients]
+    squares = torch.stack([torch.linalg.vector_norm(part, dtype=torch.float64).square() for part, _ in parts])
+    shared: dict[tuple[ProcessGroup, ...], list[int]] = {}
+    for place, (_, groups) in enumerate(parts):
+        shared.setdefault(groups, []).append(place)
+    for groups, places in shared.items():
+        mine = squares[places]
+        for group in groups:
+            dist.all_reduce(mine, group=group)
+        squares[places] = mine
+    return squares
+
+
+def _local(gradient: Tensor) -> tuple[Tensor, tuple[ProcessGroup, ...]]:
+    """Return this process's part of a gradient, and the groups of processes over which its rows are spread."""
+    if not isinstance(gradient, DTensor):
+        return gradient, ()
+    if any(place.is_partial() for place in gradient.placements):  # its squares would be those of summands
+        whole = [Replicate() if place.is_partial() else place for place in gradient.placements]
+        gradient = gradient.redistribute(placements=whole)
+    groups = tuple(
+        gradient.device_mesh.get_group(axis) for axis, place in enumerate(gradient.placements) if place.is_shard()
+    )
+    return gradient.to_local(), groups

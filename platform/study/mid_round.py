@@ -1,4 +1,4 @@
-"""Models published inside a round: after which of its steps."""
+"""Mid-round models: the steps of a round after which its model is published before the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import EveryEpochs, EverySteps
 
 
-def steps_inside(spec: Round, every: EverySteps | EveryEpochs, own: Source, rows: int) -> tuple[int, ...]:
+def publishing_steps(spec: Round, every: EverySteps | EveryEpochs, own: Source, rows: int) -> tuple[int, ...]:
     """Return the steps after which a round's model is published, in order; never its last step, which ends the round.
 
     `own` is the source of the round's own period, and `rows` the number of its rows: an epoch ends with the step after
@@ -18,6 +18,7 @@ def steps_inside(spec: Round, every: EverySteps | EveryEpochs, own: Source, rows
     """
     if isinstance(every, EverySteps):
         return tuple(range(every.every_steps, spec.steps, every.every_steps))
+    # In fractions: a rounding could publish a step early or late.
     epoch = Fraction(str(every.every_epochs)) * rows
     if not epoch:
         return ()

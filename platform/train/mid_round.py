@@ -1,4 +1,4 @@
-"""Publishing a model inside a round, and going on as if nothing had been published."""
+"""Publishing a model in the middle of a round, and going on as if nothing had been published."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from ticlm.platform.train.publish import write_model
 from ticlm.platform.train.state import RunningRound
 
 
-def publish_inside(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
+def publish_mid_round(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
     """Publish the weights of a round as they would be if it ended with this step, unless an attempt before did so.
 
     The record is written last; the round goes on with the same bits. Every rank calls.
     """
     began = time.monotonic()
-    own = Attempt(attempt.store, paths.inside(attempt.folder, running.step), attempt.name)
+    own = Attempt(attempt.store, paths.mid_round_model(attempt.folder, running.step), attempt.name)
     if not workers.agree(workers.rank == 0 and read_record(own.store, own.folder) is not None):
         with unchanged(running):
             write_model(running, work, own, workers)
         if workers.rank == 0:
+            # the word of records since there are such models
             own.publish({"kind": "inside", "period": running.round.period, "step": running.step})
         workers.barrier()
     running.began += time.monotonic() - began  # the pace is that of training
