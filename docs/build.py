@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
     "README.md": "index.md",
     "docs/first-hour.md": "first-hour.md",
+    "docs/manual.md": "manual.md",
     "docs/report.md": "report.md",
     "docs/reference.md": "reference.md",
     "docs/extending.md": "extending.md",
@@ -31,7 +32,14 @@ PAGES = {
     "docs/sizing.md": "sizing.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",
-    "docs/results.md": "results.md",
+    "docs/results/README.md": "results.md",
+    "docs/results/tic_lm.md": "results-tic-lm.md",
+    "docs/results/methods.md": "results-methods.md",
+    "docs/results/ckl.md": "results-ckl.md",
+    "docs/results/evolvingqa.md": "results-evolvingqa.md",
+    "docs/results/temporalwiki.md": "results-temporalwiki.md",
+    "docs/results/dates.md": "results-dates.md",
+    "docs/results/log.md": "results-log.md",
     "docs/reliability.md": "reliability.md",
     "k8s/README.md": "kuberay.md",
     "tune_spaces/README.md": "spaces.md",
@@ -145,7 +153,7 @@ def relinked(text: str, source: str) -> str:
             return f"{label} (`{path}`)"
         return f"[{label}]({page}{f'#{anchor}' if anchor else ''})"
 
-    text = re.sub(r"(!\[[^\]]*\]\()(?:docs/)?(figures/)", r"\1\2", text)  # pictures lie beside the site's pages
+    text = re.sub(r"(!\[[^\]]*\]\()(?:docs/|\.\./)?(figures/)", r"\1\2", text)  # pictures lie beside the site's pages
     return re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", link, text)
 
 

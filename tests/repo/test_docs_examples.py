@@ -85,7 +85,7 @@ def test_the_example_of_a_task_measures_the_worst_row(
     assert found.n == len(tokens)
 
 
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/extending.md", "docs/data.md", "docs/evaluations.md")
+PAGES = ("CONTRIBUTING.md", *(f"docs/{name}.md" for name in ("manual", "methods", "extending", "data", "evaluations")))
 
 
 @pytest.mark.parametrize("page", PAGES)
