@@ -462,7 +462,7 @@ def test_the_leaves_of_a_study_are_in_the_same_order_every_time(toy_study: Calla
         ),
         (
             {"methods": [{"base": "replay-exp", "replay": {"group": 0}}]},
-            "toy study: methods.0.continual.replay.exponential.group: must be greater than 0, got 0",
+            "toy study: methods.0.replay.group: must be greater than 0, got 0",
         ),
         ({"methods": [{"base": "replay-half", "replay": {"alpha": 1.7}}]}, "alpha: must be less than or equal"),
         (
