@@ -136,7 +136,7 @@ def test_of_many_sources_the_ten_largest_are_named(tmp_path: Path) -> None:
         (names[:10], "sources: source 00, source 01,"),
     ):
         corpus = corpus_of(tmp_path / str(len(asked)), manifest)
-        text = shown(replace(corpus, info=corpus.info.model_copy(update={"sources": asked})), width=300)
+        text = shown(Corpus(corpus.store, corpus.info.model_copy(update={"sources": asked})), width=300)
         assert line in text and ("source 01" in text) is (len(asked) == 10)
 
 
