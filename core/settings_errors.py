@@ -40,7 +40,8 @@ def first_error(error: ValidationError, kind: type[BaseModel]) -> tuple[str, str
     known = keys[0] & keys[1]
     first = max(same, key=lambda e: (len(e["loc"]), (e["type"] == "extra_forbidden") is not (_keys(e) in known)))
     where = _written(kind, first["loc"])
-    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    others = len(wrong) - 1
+    more = f" ({others} more {'keys are' if others > 1 else 'key is'} wrong)" if others else ""
     if first["type"] == "own_class":
         where += [part for part in [first["ctx"]["field"]] if part]
     return ".".join(where), _said(first, same, kind) + more
