@@ -101,7 +101,8 @@ def _hours(cost: dict[str, Any]) -> str:
     gpu, share = cost["gpu"].upper(), f"{100 * cost['utilisation']:.3g} %"
     hours = cost["gpu_hours"]
     if hours < LEAST_HOURS:
-        return f"on one {gpu}: under {LEAST_HOURS:g} GPU-hours (a model this small will use far less than {share} of it)"
+        line = f"on one {gpu}: under {LEAST_HOURS:g} GPU-hours"
+        return f"{line} (a model this small will use far less than {share} of it)"
     where = f"at {share} of the {cost['peak_flops_per_s'] / 1e12:,.0f} TFLOP/s of one {gpu}"
     shown = f"{hours:,.0f}" if hours >= 100 else f"{hours:,.1f}"
     gpus = f"{cost['gpus']} GPUs" if cost["gpus"] > 1 else "one GPU"

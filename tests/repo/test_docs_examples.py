@@ -85,7 +85,7 @@ def test_the_example_of_a_task_measures_the_worst_row(
     assert found.n == len(tokens)
 
 
-PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md", "benchmarks/README.md")
+PAGES: tuple[str, ...] = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md", "benchmarks/README.md")
 PAGES += tuple(page.relative_to(ROOT).as_posix() for page in sorted((ROOT / "docs").rglob("*.md")))
 TOPS = "core|platform|methods|datasets|docs|tests|examples|benchmarks|k8s|tune_spaces"
 
