@@ -172,7 +172,8 @@ def _build(record: BuildRecord, mine: Sequence[str], there: Collection[str]) -> 
     """Return lines on a build, given the periods that no later build has made again, and those that are there."""
     stand = [label for label in mine if label in there]
     line = f"build {record.number}: {len(record.inputs):,} inputs, {record.read:,} documents read, "
-    line += f"{'all ' if not record.dropped and len(stand) == len(record.periods) else ''}{_taken(record, stand)}"
+    placed = sum(record.periods[label].read for label in stand)
+    line += f"{'all ' if 0 < placed == record.read else ''}{_taken(record, stand)}"
     line += f"; in no period: {_counts(record.dropped)}" if record.dropped else ""
     again = [label for label in record.periods if label not in mine]
     line += f"; built again later: {_taken(record, again)}" if again else ""
