@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
     "README.md": "index.md",
     "docs/first-hour.md": "first-hour.md",
+    "docs/manual.md": "manual.md",
     "docs/report.md": "report.md",
     "docs/reference.md": "reference.md",
     "docs/extending.md": "extending.md",
@@ -31,7 +32,14 @@ PAGES = {
     "docs/sizing.md": "sizing.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",
-    "docs/results.md": "results.md",
+    "docs/results/README.md": "results.md",
+    "docs/results/tic_lm.md": "results-tic-lm.md",
+    "docs/results/methods.md": "results-methods.md",
+    "docs/results/ckl.md": "results-ckl.md",
+    "docs/results/evolvingqa.md": "results-evolvingqa.md",
+    "docs/results/temporalwiki.md": "results-temporalwiki.md",
+    "docs/results/dates.md": "results-dates.md",
+    "docs/results/log.md": "results-log.md",
     "docs/reliability.md": "reliability.md",
     "k8s/README.md": "kuberay.md",
     "tune_spaces/README.md": "spaces.md",
@@ -43,6 +51,7 @@ PAGES = {
 }
 """Markdown of the project, and the page that each file becomes."""
 
+REFERENCE = "reference.md"
 TOPS = ("core", "platform", "methods", "datasets", "tune_spaces")
 FACES = {
     "ticlm.core": "Foundations that everything else imports: settings, periods, mixtures, stores, leases.",
@@ -71,6 +80,8 @@ def lay_out(folder: Path) -> None:
     (folder / "api").mkdir(parents=True)
     for source, page in PAGES.items():
         (folder / page).write_text(relinked((ROOT / source).read_text(), source))
+    for page, text in split((folder / REFERENCE).read_text()).items():
+        (folder / page).write_text(text)
     shutil.copytree(ROOT / "docs/figures", folder / "figures")
     (folder / "schema").mkdir()
     for kind in FILES:
@@ -83,6 +94,30 @@ def lay_out(folder: Path) -> None:
         index.append(f"- [`{package}`]({package}.md): {text.partition(chr(10))[0]}")
     (folder / "api/index.md").write_text("\n".join(index) + "\n")
     (folder / "llms.txt").write_text(llms())
+
+
+def split(text: str) -> dict[str, str]:
+    """Return the pages of the reference by name: one for each kind of file, with nothing folded, and the first."""
+    first, *kinds = re.split(r"\n(?=## .+\n\nFor `ticlm )", text)
+    pages = {REFERENCE: first}
+    for part in kinds:
+        part = re.sub(r"</?details.*?>\n|<summary>.*?</summary>\n", "", f"{part}\n").rstrip("\n")
+        name = anchor(part.partition("\n")[0])
+        pages[f"reference-{name}.md"] = re.sub(r"^##(#?) ", r"#\1 ", part, flags=re.MULTILINE) + "\n"
+    homes = {
+        anchor(heading): page
+        for page, part in reversed(pages.items())
+        for heading in re.findall(r"^#+ .+$", part, re.MULTILINE)
+    }
+    return {
+        page: re.sub(r"\]\(#([\w-]+)\)", lambda one: f"]({homes[one[1]]}#{one[1]})", part)
+        for page, part in pages.items()
+    }
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor of a heading without marks in it."""
+    return heading.lstrip("# ").lower().replace(" ", "-")
 
 
 def add_sample(folder: Path, reports: Path) -> None:
@@ -145,7 +180,7 @@ def relinked(text: str, source: str) -> str:
             return f"{label} (`{path}`)"
         return f"[{label}]({page}{f'#{anchor}' if anchor else ''})"
 
-    text = re.sub(r"(!\[[^\]]*\]\()(?:docs/)?(figures/)", r"\1\2", text)  # pictures lie beside the site's pages
+    text = re.sub(r"(!\[[^\]]*\]\()(?:docs/|\.\./)?(figures/)", r"\1\2", text)  # pictures lie beside the site's pages
     return re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", link, text)
 
 

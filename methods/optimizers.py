@@ -40,7 +40,7 @@ class ScheduleFree(Optimizer):
     kind: Literal["schedule-free"] = "schedule-free"
     heat: ClassVar[float | None] = 0.5
     """The mean of the weights along a straight path has moved half as far as the last of them. On `monthly`
-    (docs/results.md) a fit finds 0.44."""
+    (docs/results/tic_lm.md) a fit finds 0.44."""
     betas: tuple[Beta, Beta] = (0.9, 0.95)
     """Weight of the average where gradients are taken, and decay of the second moment."""
     eps: float = Field(1e-8, gt=0)

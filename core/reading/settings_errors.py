@@ -39,11 +39,29 @@ def first_error(error: ValidationError, kind: type[BaseModel]) -> tuple[str, str
     keys = [{_keys(e) for e in same if (e["type"] == "extra_forbidden") is extra} for extra in (True, False)]
     known = keys[0] & keys[1]
     first = max(same, key=lambda e: (len(e["loc"]), (e["type"] == "extra_forbidden") is not (_keys(e) in known)))
-    where = list(_keys(first))
-    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    where = _written(kind, first["loc"])
+    others = len(wrong) - 1
+    more = f" ({others} more {'keys are' if others > 1 else 'key is'} wrong)" if others else ""
     if first["type"] == "own_class":
         where += [part for part in [first["ctx"]["field"]] if part]
     return ".".join(where), _said(first, same, kind) + more
+
+
+def _written(kind: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
+    """Return the keys of a path as they stand in the file: without the kinds of alternatives that were tried."""
+    current: Any = kind
+    found = []
+    for part in loc:
+        if _is_type(part):
+            continue
+        candidates = _settings_in(current)
+        tags = [one for one in candidates if (tag := one.model_fields.get("kind")) is not None and tag.default == part]
+        if tags and not any(part in one.model_fields for one in candidates):
+            current = tags[0]
+            continue
+        found.append(str(part))
+        current = _member(current, part)
+    return found
 
 
 def _keys(error: ErrorDetails) -> tuple[str, ...]:

@@ -19,6 +19,10 @@ from ticlm.datasets.corpus.totals import Totals, is_part
 SUBSETS = 6
 """The largest subsets of the text that get a column; all others share one."""
 
+SOURCES = 10
+"""Sources that are named, the largest first; the JSON names all."""
+SAID = {TAIL: "tokens left over at the ends of periods"}
+"""What reasons of records are called here."""
 WIDEST = 8
 """Columns of one table of parts and subsets, so that it fits 100 characters."""
 INPUTS = 5
@@ -48,8 +52,9 @@ def overview(corpus: Corpus, period: str | None = None) -> Group:
     if total.dropped:
         lines.append(f"dropped in periods: {_counts(total.dropped)}")
     if total.tokens_left:
-        lines.append(f"in no row: {_counts(total.tokens_left)}")
-    lines += [*_about(corpus.info), *_lineage(manifests, period)]
+        left = {SAID.get(reason, reason): count for reason, count in total.tokens_left.items()}
+        lines.append(f"in no row: {_counts(left)}")
+    lines += [*_about(corpus.info, total), *_lineage(manifests, period)]
     made = build_records.builders(records)
     for record in records:
         mine = [label for label in record.periods if made[label] is record]
@@ -87,7 +92,7 @@ def _periods(info: CorpusInfo, manifests: Manifests, total: Totals, nowhere: int
     for label, manifest in manifests.items():
         table.add_row(label, *_numbers(Totals.of([manifest]), whole))
     if nowhere:
-        table.add_row("in none", short(nowhere), short(nowhere), "0", *["–"] * (len(columns) - 3))
+        table.add_row("no period", short(nowhere), short(nowhere), "0", *["–"] * (len(columns) - 3))
     return titled(info.id, table)
 
 
@@ -127,7 +132,7 @@ def _parts(manifests: Manifests, total: Totals) -> list[Group]:
     return tables
 
 
-def _about(info: CorpusInfo) -> list[str]:
+def _about(info: CorpusInfo, total: Totals) -> list[str]:
     origin = "of this corpus" if info.tokenizer.as_of is None else f"from outside, as of {info.tokenizer.as_of}"
     lines = [
         f"tokenizer: {info.tokenizer.name}, {info.tokenizer.vocab_size:,} tokens, {origin}",
@@ -135,8 +140,17 @@ def _about(info: CorpusInfo) -> list[str]:
     ]
     lines += [f"from outside: {line}" for line in info.external_inputs]
     if info.sources:
-        lines.append(f"sources: {', '.join(source or '(none)' for source in info.sources)}")
+        lines.append(f"sources: {_sources(info.sources, total)}")
     return lines
+
+
+def _sources(names: Sequence[str], total: Totals) -> str:
+    """Return the names of sources; of more than ten, their number and the ten with the most text."""
+    listed = [name or "(none)" for name in names]
+    if len(names) <= SOURCES:
+        return ", ".join(listed)
+    largest = sorted(names, key=lambda name: -total.subsets.get(name, 0))[:SOURCES]
+    return f"{len(names):,}, the largest: {', '.join(name or '(none)' for name in largest)}"
 
 
 def _lineage(manifests: Manifests, period: str | None) -> list[str]:
@@ -158,7 +172,9 @@ def _build(record: BuildRecord, mine: Sequence[str], there: Collection[str]) -> 
     """Return lines on a build, given the periods that no later build has made again, and those that are there."""
     stand = [label for label in mine if label in there]
     line = f"build {record.number}: {len(record.inputs):,} inputs, {record.read:,} documents read, "
-    line += f"{_taken(record, stand)}; in none: {_counts(record.dropped) or '0'}"
+    placed = sum(record.periods[label].read for label in stand)
+    line += f"{'all ' if 0 < placed == record.read else ''}{_taken(record, stand)}"
+    line += f"; in no period: {_counts(record.dropped)}" if record.dropped else ""
     again = [label for label in record.periods if label not in mine]
     line += f"; built again later: {_taken(record, again)}" if again else ""
     if record.unopened:

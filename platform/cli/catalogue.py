@@ -44,12 +44,14 @@ def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A YAML file, or a name that ticlm list lists.")],
     as_: Kind = None,
     set_: Sets = None,
+    every: Annotated[bool, typer.Option("--all", help="Also show the keys that are left at their defaults.")] = False,
 ) -> None:
-    """Show a study or a recipe with everything filled in, as YAML that explains each key.
+    """Show a study or a recipe as it will run, as YAML that explains each key.
 
     NAME is a YAML file, or the name of anything that `ticlm list` lists: a study, a recipe, a method, a task, a model.
+    Without --all, it has the keys that most people set, and all that the file sets.
     """
-    print(text(name, as_, set_ or ()), end="")
+    print(text(name, as_, set_ or (), every), end="")
 
 
 def schema(
@@ -76,13 +78,14 @@ def schema(
             raise InputError(f"--out {out}: cannot be written: {error.strerror}") from None
 
 
-def text(name: str, as_: str | None, sets: Sequence[str]) -> str:
-    """Return what `ticlm show` prints. Raises InputError if nothing has this name, or several things have it."""
+def text(name: str, as_: str | None, sets: Sequence[str], every: bool = True) -> str:
+    """Return what `ticlm show` prints, with `every` key or without those that are left at a default. Raises InputError
+    if nothing has this name, or several things have it."""
     from ticlm.platform.cli.reference import names, parts
     from ticlm.platform.cli.reference.files import FILES
 
     if "://" in name or Path(name).is_file():
-        return _file(name, FILES[_kind_of_file(name) if as_ is None else _one_of(as_, list(FILES))], sets)
+        return _file(name, FILES[_kind_of_file(name) if as_ is None else _one_of(as_, list(FILES))], sets, every)
     owners = {OWNERS[kind]: found for kind, listed in names.LISTS.items() if name in (found := listed())}
     if not owners:
         kinds = ", ".join(OWNERS.values())
@@ -94,12 +97,12 @@ def text(name: str, as_: str | None, sets: Sequence[str]) -> str:
     kind = next(iter(owners)) if as_ is None else _one_of(as_, list(owners))
     listed = owners[kind]
     if kind in FILES:
-        return _packaged(name, "recipe" if kind == "examples" else kind, FILES[kind], sets)
+        return _packaged(name, "recipe" if kind == "examples" else kind, FILES[kind], sets, every)
     if sets:
         raise InputError(f"show: --set changes studies and recipes; {name} is a {kind}")
     if kind == "task" and name not in names.task_kinds():
-        return _packaged(name, "list of tasks", FILES["tasks"], ())
-    return parts.text(name, kind, listed[name])
+        return _packaged(name, "list of tasks", FILES["tasks"], (), every)
+    return parts.text(name, kind, listed[name], every)
 
 
 OWNERS = {
@@ -115,23 +118,29 @@ OWNERS = {
 """Lists of `ticlm list`, and what one of their entries is called."""
 
 
-def _file(name: str, kind: FileKind, sets: Sequence[str]) -> str:
+def _file(name: str, kind: FileKind, sets: Sequence[str], every: bool) -> str:
     from ticlm.core import settings
-    from ticlm.platform.cli.reference.resolved import as_yaml
+    from ticlm.platform.cli.reference.resolved import as_yaml, keys
 
-    loaded = settings.load(kind.settings, name, kind.folder, sets)
-    changed = "".join(f" --set {one}" for one in sets)
-    return as_yaml(loaded, f"{name}{changed}, with everything filled in; for {kind.command}")
+    written, where = settings.resolved(kind.settings, name, kind.folder, sets)
+    loaded = settings.parse(kind.settings, written, where)
+    what = f"{name}{''.join(f' --set {one}' for one in sets)}"
+    whole = as_yaml(loaded, f"{what}, with everything filled in; for {kind.command}")
+    if every:
+        return whole
+    short = as_yaml(loaded, f"{what}, as it will run; for {kind.command}", written)
+    left = keys(whole) - keys(short)
+    return f"{short}# {left} more keys have their defaults: --all shows them\n" if left else short
 
 
-def _packaged(name: str, kind: str, file: FileKind, sets: Sequence[str]) -> str:
+def _packaged(name: str, kind: str, file: FileKind, sets: Sequence[str], every: bool) -> str:
     """Return a packaged file with everything filled in; as far as it goes, if it lacks something that only its user
     knows, such as the paths of a recipe."""
     from ticlm.core import settings
     from ticlm.platform.cli.reference.resolved import flow
 
     try:
-        return _file(name, file, sets)
+        return _file(name, file, sets, every)
     except InputError as error:
         if _is_whole(name, file):
             raise

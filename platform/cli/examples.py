@@ -84,6 +84,6 @@ def epilog(command: str) -> str | None:
     if command not in EXAMPLES:
         return None
     page, examples = EXAMPLES[command]
-    where = "README.md and docs/ of the repository" if page == "README.md" else f"docs/{page} of the repository"
-    lines = ["Examples:", *(f"  {example}" for example in examples), f"More: {where}"]
+    where = "README.md and docs/manual.md" if page == "README.md" else f"docs/{page}"
+    lines = ["Examples:", *(f"  {example}" for example in examples), f"More: {where} of the repository"]
     return "\n\n".join(line.replace("[", r"\[") for line in lines)

@@ -98,11 +98,12 @@ def lines(cost: dict[str, Any] | None) -> list[str]:
 
 
 def _hours(cost: dict[str, Any]) -> str:
-    peak = f"{cost['peak_flops_per_s'] / 1e12:,.0f} TFLOP/s"
-    where = f"at {100 * cost['utilisation']:.3g} % of the {peak} of one {cost['gpu'].upper()}"
+    gpu, share = cost["gpu"].upper(), f"{100 * cost['utilisation']:.3g} %"
     hours = cost["gpu_hours"]
     if hours < LEAST_HOURS:
-        return f"{where}: less than 0.1 GPU-hours, but so small a model does not reach that share"
+        line = f"on one {gpu}: under {LEAST_HOURS:g} GPU-hours"
+        return f"{line} (a model this small will use far less than {share} of it)"
+    where = f"at {share} of the {cost['peak_flops_per_s'] / 1e12:,.0f} TFLOP/s of one {gpu}"
     shown = f"{hours:,.0f}" if hours >= 100 else f"{hours:,.1f}"
     gpus = f"{cost['gpus']} GPUs" if cost["gpus"] > 1 else "one GPU"
     line = f"{where}: {cost['tokens_per_s_per_gpu']:,.0f} tokens/s a GPU, {shown} GPU-hours"

@@ -286,6 +286,6 @@ OF_METHODS: Shown = (
     ("in leaves", "leaf_tokens", _count),
     ("GPU-hours", "gpu_hours", _hours),
     ("Oracle ÷ run", "oracle_ratio", _ratio),
-    ("keeps periods", "kept_periods", str),
-    ("of bytes", "kept_bytes", _bytes),
+    ("periods kept", "kept_periods", str),
+    ("size", "kept_bytes", _bytes),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -49,15 +50,25 @@ def find(root: str, name: str) -> str:
     if not matches and named is not None and _is_study(named.study):
         matches = [_addressed(store, named)]
     if len(matches) != 1:
-        have = "; ".join(_listed(store)) or "none"
-        raise InputError(
-            f"{name}: {len(matches)} rounds start with it in {root}, and it is no model folder and no "
-            f"STUDY/METHOD@PERIOD; there are {have}"
-        )
+        raise InputError(_not_one(name, root, len(matches), store))
     record = read_record(store, paths.round_at(matches[0]))
     if record is None:
         raise InputError(f"round {matches[0][:8]} is not finished")
     return store.uri(paths.model(paths.round_at(matches[0]), record.attempt))
+
+
+def _not_one(name: str, root: str, matches: int, store: Store) -> str:
+    """Return why a name tells no model: nothing has it, or several rounds begin with it."""
+    have = f"there are {'; '.join(_listed(store)) or 'none'}"
+    if matches:
+        return f"{name}: {matches} rounds in {root} begin with it; {have}"
+    hub = re.fullmatch(r"([\w.-]+/[\w.-]+)(?:@([A-Za-z][\w.-]*))?", name)
+    line = f"{name}: no folder, no STUDY/METHOD@PERIOD, and no round in {root} begins with it; {have}"
+    if hub is None:
+        return line
+    revision = f" --revision {hub[2]}" if hub[2] else ""
+    load = f"hf download {hub[1]}{revision} --local-dir FOLDER"
+    return f"{line}; ids of Hugging Face are not downloaded: run {load}, and name FOLDER"
 
 
 def _in_this_folder(named: Address | None) -> Address | None:

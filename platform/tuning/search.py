@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.settings import Settings, parse, resolved
+from ticlm.core.settings_errors import first_error
 from ticlm.methods.method import Continual, Method, OracleSeries
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study import settings
@@ -194,6 +195,10 @@ def load(space: str, study: str, sets: Sequence[str], values: Sequence[str], opt
     """
     found = spaces.grid(space, values) if values else spaces.load(space)
     algorithm = options.get("algorithm") or ("grid" if found.points else "optuna")
-    search = parse(Search, {**options, "algorithm": algorithm}, "ticlm tune")
+    try:
+        search = Search.model_validate({**options, "algorithm": algorithm})
+    except ValidationError as error:
+        field, line = first_error(error, Search)
+        raise InputError(f"--{'search' if field == 'algorithm' else field.replace('_', '-')}: {line}") from None
     data, where = resolved(Study, study, settings.FOLDER, sets)
     return Tuning(found, parse(Study, data, where), data, search)

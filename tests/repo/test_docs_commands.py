@@ -22,7 +22,7 @@ from ticlm.platform.cli.main import app
 
 PAGES: tuple[str, ...] = ("README.md", "examples/README.md", "k8s/README.md", "tune_spaces/README.md")
 PAGES += ("benchmarks/README.md",)
-PAGES += tuple(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))
+PAGES += tuple(page.relative_to(ROOT).as_posix() for page in sorted((ROOT / "docs").rglob("*.md")))
 ON_OTHER_DATA = {
     # the beginning of a command that wants a cluster, hours or files of the reader's; a test of what it does, on less
     "data build web": "tests/datasets/corpus/test_tic_cc.py",
@@ -95,12 +95,12 @@ def test_every_command_of_a_page_is_understood(page: str) -> None:
 
 
 def test_the_pages_hold_commands() -> None:
-    assert len(blocks("README.md")) >= 10 and len(blocks("docs/first-hour.md")) >= 7
+    assert len(blocks("docs/manual.md")) >= 10 and len(blocks("docs/first-hour.md")) >= 7
     assert sum(len(inline(page)) for page in PAGES) > 30
 
 
 def test_every_command_is_run_here_or_on_other_data() -> None:
-    here = {*blocks("README.md"), *blocks("docs/first-hour.md")}
+    here = {*blocks("docs/manual.md"), *blocks("docs/first-hour.md")}
     others = [" ".join(arguments(line)) for page in PAGES for line in blocks(page) if line not in here]
     assert not [line for line in others if not line.startswith(tuple(ON_OTHER_DATA))]
     assert not [test for test in ON_OTHER_DATA.values() if not (ROOT / test).exists()]
@@ -146,8 +146,8 @@ def test_the_first_hour_goes_as_it_is_written(tmp_path: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
-def test_the_commands_of_the_readme_run_in_their_order(tmp_path: Path) -> None:
-    lines = blocks("README.md")
+def test_the_commands_of_the_manual_run_in_their_order(tmp_path: Path) -> None:
+    lines = blocks("docs/manual.md")
     rest = [line for line in lines if arguments(line)[0] not in ("plan", "run", "chaos")]
     first = next(line for line in lines if line.startswith("ticlm run demo --set"))
     for line in [first, *rest, "ticlm plan demo"]:

@@ -205,7 +205,7 @@ def test_a_joint_method_stays_joint() -> None:
         ({"schedule.max_rate": -1}, "schedule: max_rate: must be greater than 0, got -1"),
         ({"schedule.max_rate": "fast"}, "schedule: max_rate: must be a number"),
         ({"schedule": {"kind": "square"}}, "schedule: kind must be one of"),
-        ({"replay": {"kind": "fixed", "alpha": 3}}, "replay.fixed.alpha: must be less than or equal to 1"),
+        ({"replay": {"kind": "fixed", "alpha": 3}}, "replay.alpha: must be less than or equal to 1"),
         ({"penalties": [{"kind": "ewc"}, {"kind": "ewc"}]}, "two penalties EWC have no meaning"),
     ],
 )

@@ -19,14 +19,15 @@ from ticlm.core.settings import Settings
 from ticlm.platform.cli.reference.files import FILES
 from ticlm.platform.cli.reference.meanings import meanings, whole
 from ticlm.platform.cli.reference.names import settings_in
-from ticlm.platform.cli.reference.resolved import flow
-from ticlm.platform.models.settings import ConfigText
+from ticlm.platform.cli.reference.resolved import CONFIG, flow, plain
+from ticlm.platform.cli.reference.tiers import FIRST, found
 
 INTRODUCTION = """# Reference
 
-Every key of the YAML files that `ticlm` reads, made from the settings' own docstrings by `python docs/reference.py`.
-`ticlm schema study --out study.json` writes the same for editors: begin a study with the line
-`# yaml-language-server: $schema=study.json`. `ticlm show NAME` prints a study or a recipe with every key filled in.
+Every key of the YAML files that `ticlm` reads, made from the settings' own docstrings (in a clone, by
+`python docs/reference.py`). `ticlm schema study --out study.json` writes the same for editors: begin a study with
+the line `# yaml-language-server: $schema=study.json`. `ticlm show NAME` prints a study or a recipe as it will run, with
+the keys that most people set; `ticlm show NAME --all` prints every key.
 
 A file may say `extends: OTHER` (a path, a URI or a packaged name): it is then merged into that one. Numbers may be
 written as `1_000` and `1e-3`. `kind` chooses among several classes of settings; where the type says so, it may also be
@@ -40,21 +41,57 @@ TITLES = {
     "preset": "Preset of a report",
 }
 PLAIN = {str: "text", bool: "true or false", datetime.date: "date", Any: "anything", types.NoneType: "null"}
-LABEL, CONFIG = (get_args(kind)[1] for kind in (Label, ConfigText))
-LONGEST_DEFAULT = 60
+LABEL = get_args(Label)[1]
+LONGEST_DEFAULT, LONGEST_TYPE = 60, 200
+UNBOUNDED = 2**62
+"""Limits from here on say that a number fits 64 bits, which no reader needs to know."""
 
 
 def text() -> str:
-    """Return the whole page."""
-    parts = [INTRODUCTION]
-    known: set[type[Settings]] = set()
+    """Return the whole page: the keys of the first tier, a table of contents, and every key, folded by kind of file."""
+    kinds: dict[str, list[type[Settings]]] = {}
     for name, file in FILES.items():
-        parts.append(f"## {TITLES[name]}\n\nFor `{file.command}`.")
-        for kind in reachable(file.settings):
-            if kind not in known:
-                known.add(kind)
-                parts.append(section(kind))
+        known = {kind for earlier in kinds.values() for kind in earlier}
+        kinds[name] = [kind for kind in reachable(file.settings) if kind not in known]
+    parts = [INTRODUCTION, _first_tier(), _contents(kinds)]
+    for name, listed in kinds.items():
+        folded = f"All {_keys(listed)} keys, in {len(listed)} sections"
+        parts.append(f"## {TITLES[name]}\n\nFor `{FILES[name].command}`.")
+        parts.append(f'<details markdown="1">\n<summary>{folded}</summary>')
+        parts += [section(kind) for kind in listed]
+        parts.append("</details>")
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _first_tier() -> str:
+    """Return the table of the keys that most people set."""
+    number = sum(map(len, FIRST.values()))
+    lines = [f"## The {number} keys that most people set"]
+    for name, paths in FIRST.items():
+        lines += ["", f"**{TITLES[name]}**", "", "| key | type | default | meaning |", "|---|---|---|---|"]
+        for path in paths:
+            kind, last = next(found(FILES[name].settings, path))
+            row = _row(kind, last)
+            if len(taken := _of_field(kind.model_fields[last])) > LONGEST_TYPE:
+                row = row.replace(taken, f"see [{kind.__name__}](#{kind.__name__.lower()})", 1)
+            lines.append(f"| `{path}` {row}")
+    return "\n".join(lines)
+
+
+def _contents(kinds: Mapping[str, list[type[Settings]]]) -> str:
+    lines = [
+        "## All keys",
+        "",
+        f"{sum(map(_keys, kinds.values()))} keys. A class of settings stands where it is first needed.",
+    ]
+    for name, listed in kinds.items():
+        links = " · ".join(f"[{kind.__name__}](#{kind.__name__.lower()})" for kind in listed)
+        lines += ["", f"**[{TITLES[name]}](#{TITLES[name].lower().replace(' ', '-')})**: {links}"]
+    return "\n".join(lines)
+
+
+def _keys(kinds: list[type[Settings]]) -> int:
+    return sum(name != "kind" for kind in kinds for name in kind.model_fields)
 
 
 def reachable(kind: type[Settings]) -> list[type[Settings]]:
@@ -77,18 +114,20 @@ def reachable(kind: type[Settings]) -> list[type[Settings]]:
 
 def section(kind: type[Settings]) -> str:
     """Return the section of a class of settings: what it is, and a table of its keys."""
-    said = meanings(kind)
     lines = [f"### {kind.__name__}", "", whole(kind)]
-    rows = []
-    for name, field in kind.model_fields.items():
-        default = field.get_default(call_default_factory=True)
-        if name == "kind":
-            lines += ["", f"`kind: {default}`"]
-        else:
-            rows.append(f"| `{name}` | {_of_field(field)} | {_default(default)} | {_cell(said.get(name, ''))} |")
+    if "kind" in kind.model_fields:
+        lines += ["", f"`kind: {kind.model_fields['kind'].default}`"]
+    rows = [f"| `{name}` {_row(kind, name)}" for name in kind.model_fields if name != "kind"]
     if rows:
         lines += ["", "| key | type | default | meaning |", "|---|---|---|---|", *rows]
     return "\n".join(lines)
+
+
+def _row(kind: type[Settings], name: str) -> str:
+    """Return the cells of a key behind its name: type, default and meaning."""
+    field = kind.model_fields[name]
+    default = plain(field, field.get_default(call_default_factory=True))
+    return f"| {_of_field(field)} | {_default(default)} | {_cell(meanings(kind).get(name, ''))} |"
 
 
 def _of_field(field: FieldInfo) -> str:
@@ -143,9 +182,9 @@ def _bounded(name: str, metadata: tuple[Any, ...]) -> str:
         match one:
             case annotated_types.Gt(gt=bound):
                 limits.append(f"> {bound:g}")
-            case annotated_types.Ge(ge=bound):
+            case annotated_types.Ge(ge=bound) if bound >= -UNBOUNDED:
                 limits.append(f"≥ {bound:g}")
-            case annotated_types.Lt(lt=bound):
+            case annotated_types.Lt(lt=bound) if bound < UNBOUNDED:
                 limits.append(f"< {bound:g}")
             case annotated_types.Le(le=bound):
                 limits.append(f"≤ {bound:g}")

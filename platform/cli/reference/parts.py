@@ -10,11 +10,12 @@ from ticlm.platform.models.presets import SHAPES
 from ticlm.tune_spaces import space
 
 
-def text(name: str, kind: str, line: str) -> str:
-    """Return a method, task, space or model as YAML, under the `line` that says what it is."""
+def text(name: str, kind: str, line: str, every: bool) -> str:
+    """Return a method, task, space or model as YAML, under the `line` that says what it is; of a method `every` key, or
+    those that are not left at a default."""
     match kind:
         case "method":
-            return as_yaml(CATALOG[name], f"Method {name}: {line}")
+            return as_yaml(CATALOG[name], f"Method {name}: {line}", None if every else {})
         case "task":
             return skeleton(task_kinds()[name], f"Task {name}: {' '.join(whole(task_kinds()[name]).split())}")
         case "space":

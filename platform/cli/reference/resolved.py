@@ -5,23 +5,38 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import yaml
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.settings import Settings
 from ticlm.platform.cli.reference.meanings import meanings, summary
-from ticlm.platform.models.settings import ConfigModel, PresetModel
+from ticlm.platform.cli.reference.tiers import first_fields
+from ticlm.platform.models.settings import ConfigText
 
 WIDTH = 110
+CONFIG = get_args(ConfigText)[1]
+"""The mark of a field that holds a configuration of transformers."""
 
 
-def as_yaml(value: Settings, title: str) -> str:
+def as_yaml(value: Settings, title: str, written: Mapping[str, Any] | None = None) -> str:
     """Return settings as YAML that loads back to the same value. The comment above a key says what it means, where the
-    key first stands. Keys that may hold a password are left out, and so are credentials in URLs."""
-    return without_credentials("\n".join([f"# {title}", *_mapping(value, value.model_dump(), 0, set())]) + "\n")
+    key first stands. Keys that may hold a password are left out, and so are credentials in URLs.
+
+    With `written`, what the file itself says, a key is left out if it has its default, is not written there, and is
+    none of the first tier.
+    """
+    writer = _Writer(every=written is None)
+    lines = writer.mapping(value, value.model_dump(), written or {}, 0)
+    return without_credentials("\n".join([f"# {title}", *lines]) + "\n")
+
+
+def keys(text: str) -> int:
+    """Return how many keys a text of `as_yaml` has."""
+    return sum(not line.lstrip().startswith("#") for line in text.splitlines())
 
 
 def skeleton(kind: type[Settings], title: str) -> str:
@@ -34,10 +49,15 @@ def skeleton(kind: type[Settings], title: str) -> str:
         if default is PydanticUndefined:
             lines.append(f"# {name}: …   (required)")
         elif isinstance(default, Settings):
-            lines += [f"{name}:", *_mapping(default, default.model_dump(), 2, set())]
+            lines += [f"{name}:", *_Writer(every=True).mapping(default, default.model_dump(), None, 2)]
         else:
-            lines.append(f"{name}: {flow(default)}")
+            lines.append(f"{name}: {flow(plain(field, default))}")
     return "\n".join(lines) + "\n"
+
+
+def plain(field: FieldInfo, value: Any) -> Any:
+    """Return a field's value as YAML writes it: a configuration, which is kept as a text of JSON, as the mapping."""
+    return json.loads(value) if CONFIG in field.metadata and isinstance(value, str) else value
 
 
 def flow(value: Any) -> str:
@@ -51,45 +71,69 @@ def flow(value: Any) -> str:
     )
 
 
-def _mapping(value: Settings, dumped: Mapping[str, Any], indent: int, explained: set[tuple[str, str]]) -> list[str]:
-    """Return the lines of settings. `dumped` is what pydantic writes of them, which has the import path of a user's own
-    class as its kind."""
-    lines: list[str] = []
-    said = meanings(type(value))
-    names = [name for name in ("kind", *type(value).model_fields) if name in dumped]
-    for name in dict.fromkeys(names):
-        mark = (type(value).__name__, name)
-        if mark not in explained:
-            explained.add(mark)
-            lines += _comment(said.get(name, summary(type(value)) if name == "kind" else ""), indent)
-        lines += _entry(name, getattr(value, name, None), dumped[name], value, indent, explained)
-    return lines
+class _Writer:
+    """Writes settings line by line, and knows which keys were explained already."""
+
+    def __init__(self, every: bool) -> None:
+        self.every = every
+        self.explained: set[tuple[str, str]] = set()
+
+    def mapping(self, value: Settings, dumped: Mapping[str, Any], written: Any, indent: int) -> list[str]:
+        """Return the lines of settings. `dumped` is what pydantic writes of them, which has the import path of a user's
+        own class as its kind; `written` is what the file says in this place."""
+        lines: list[str] = []
+        said = meanings(type(value))
+        given = written if isinstance(written, Mapping) else {}
+        for name in dict.fromkeys(name for name in ("kind", *type(value).model_fields) if name in dumped):
+            if not (self.every or name in given or _is_first(value, name)):
+                continue
+            mark = (type(value).__name__, name)
+            if mark not in self.explained:
+                self.explained.add(mark)
+                lines += _comment(said.get(name, summary(type(value)) if name == "kind" else ""), indent)
+            lines += self.entry(name, value, dumped[name], given.get(name), indent)
+        return lines
+
+    def entry(self, name: str, of: Settings, dumped: Any, written: Any, indent: int) -> Iterator[str]:
+        """Yield the lines of one key."""
+        pad = " " * indent
+        item = getattr(of, name, None)
+        if isinstance(item, Settings):
+            lines = self.mapping(item, dumped, written, indent + 2)
+            yield f"{pad}{name}:" if lines else f"{pad}{name}: {{}}"
+            yield from lines
+        elif isinstance(item, tuple | list) and any(isinstance(one, Settings) for one in item):
+            yield f"{pad}{name}:"
+            each = written if isinstance(written, list) and len(written) == len(item) else [None] * len(item)
+            for one, flat, said in zip(item, dumped, each):
+                yield from _bullet(self.mapping(one, flat, said, indent + 4), indent + 2)
+        elif isinstance(item, Mapping) and any(isinstance(one, Settings) for one in item.values()):
+            yield f"{pad}{name}:"
+            for key, one in item.items():
+                yield f"{pad}  {flow(key)}:"
+                yield from self.mapping(one, dumped[key], _at(written, key), indent + 4)
+        else:
+            field = type(of).model_fields.get(name)
+            yield f"{pad}{name}: {flow(dumped if field is None else plain(field, dumped))}"
 
 
-def _entry(
-    name: str, item: Any, dumped: Any, of: Settings, indent: int, explained: set[tuple[str, str]]
-) -> Iterator[str]:
-    pad = " " * indent
-    if isinstance(item, Settings):
-        yield f"{pad}{name}:" if dumped else f"{pad}{name}: {{}}"
-        yield from _mapping(item, dumped, indent + 2, explained)
-    elif isinstance(item, tuple | list) and any(isinstance(one, Settings) for one in item):
-        yield f"{pad}{name}:"
-        for one, written in zip(item, dumped):
-            yield from _bullet(_mapping(one, written, indent + 4, explained), indent + 2)
-    elif isinstance(item, Mapping) and any(isinstance(one, Settings) for one in item.values()):
-        yield f"{pad}{name}:"
-        for key, one in item.items():
-            yield f"{pad}  {flow(key)}:"
-            yield from _mapping(one, dumped[key], indent + 4, explained)
-    else:
-        if isinstance(of, PresetModel | ConfigModel) and name in ("changes", "config"):
-            dumped = json.loads(item)
-        yield f"{pad}{name}: {flow(dumped)}"
+def _is_first(value: Settings, name: str) -> bool:
+    """Return whether a key is shown without being asked for: it is of the first tier, or it has no default, or another
+    value than its default."""
+    field = type(value).model_fields.get(name)
+    if name == "kind" or field is None or (type(value), name) in first_fields():
+        return True
+    return bool(field.get_default(call_default_factory=True) != getattr(value, name))
+
+
+def _at(written: Any, key: Any) -> Any:
+    return written.get(key) if isinstance(written, Mapping) else None
 
 
 def _bullet(lines: list[str], indent: int) -> list[str]:
     """Put the mark of a list's entry before its first key; comments above that key stay above the mark."""
+    if not lines:
+        return [f"{' ' * indent}- {{}}"]
     first = next(at for at, line in enumerate(lines) if not line.lstrip().startswith("#"))
     return [*lines[:first], f"{' ' * indent}- {lines[first].lstrip()}", *lines[first + 1 :]]
 

@@ -227,7 +227,7 @@ def test_the_table_counts_what_is_in_no_period(loop: None, tmp_path: Path) -> No
     calendar = {"initial": 202301, "last": 202301}
     corpus, _ = built(folder, tmp_path, periods=calendar, limits={"bad": 0.9})
     shown = _shown(corpus)
-    assert re.search(r"in none +102 +102 +0", shown) and re.search(r"1 period +132 +102 +30", shown)
+    assert re.search(r"no period +102 +102 +0", shown) and re.search(r"1 period +132 +102 +30", shown)
     assert "in no period: 30 outside the calendar, 72 unreadable date" in shown
     grown, _ = built(folder, tmp_path, periods=calendar | {"last": 202302}, limits={"bad": 0.9})
     assert "in no period: 72 unreadable date\n" in _shown(grown), "what was read twice counts once"

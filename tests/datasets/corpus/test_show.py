@@ -124,7 +124,20 @@ def test_every_document_is_kept_or_dropped_for_a_reason(tmp_path: Path) -> None:
     assert words(text, "2 periods")[2:5] == ["1,600", "750", "850"]
     assert "documents: 1,600 read = 850 kept + 750 dropped" in text
     assert "dropped in periods: 60 below 0.65, 550 not English, 40 not UTF-8, 100 repeats" in text
-    assert f"in no row: 1,234 {BEYOND}, 80 {TAIL}" in text
+    assert f"in no row: 1,234 {BEYOND}, 80 tokens left over at the ends of periods" in text
+
+
+def test_of_many_sources_the_ten_largest_are_named(tmp_path: Path) -> None:
+    names = tuple(f"source {number:02}" for number in range(12))
+    counts = Accounting(subsets={name: 100 + number for number, name in enumerate(names)})
+    manifest = month("202301", {"train": 90}, {}, accounting=counts)
+    for asked, line in (
+        (names, "sources: 12, the largest: source 11, source 10, source 09, source 08,"),
+        (names[:10], "sources: source 00, source 01,"),
+    ):
+        corpus = corpus_of(tmp_path / str(len(asked)), manifest)
+        text = shown(Corpus(corpus.store, corpus.info.model_copy(update={"sources": asked})), width=300)
+        assert line in text and ("source 01" in text) is (len(asked) == 10)
 
 
 def test_documents_that_are_nowhere_are_named(tmp_path: Path) -> None:

@@ -263,14 +263,14 @@ def test_filters_say_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "sets, message",
     [
-        ([], "documents.files.paths: is required"),
+        ([], "documents.paths: is required"),
         (
             ["documents.paths=x", "documents.path=x"],
-            "documents.files.path: unknown key (did you mean paths?); allowed: fields, kind, paths",
+            "documents.path: unknown key (did you mean paths?); allowed: fields, kind, paths",
         ),
         (["documents.kind=warc"], "documents: "),
         (["documents.paths=x", "splits.eval=0.99"], "must leave something to train on"),
-        (["documents.paths=x", "tokenizer={kind: pretrained, name: gpt2}"], "tokenizer.pretrained.as_of: is required"),
+        (["documents.paths=x", "tokenizer={kind: pretrained, name: gpt2}"], "tokenizer.as_of: is required"),
         (["documents.paths=x", "tokenizer.vocab_size=100"], "greater than or equal to 257"),
         (["documents.paths=x", "name=a/b"], "name: "),
     ],

@@ -475,7 +475,7 @@ def test_commands_in_a_row_do_what_run_does(desk: Desk, tmp_path: Path) -> None:
     assert desk.ticlm("generate", first[:8], "w1 w2", *root, "--tokens", "5").out == said.out
     warm = ("generate", first[:8], "w1 w2", *root, "--tokens", "12", "--temperature", "5")
     assert desk.ticlm(*warm, "--seed", "1").out != desk.ticlm(*warm, "--seed", "2").out
-    desk.ticlm("generate", "zzz", "w1", *root).in_one_line(2, "zzz: 0 rounds start with it")
+    desk.ticlm("generate", "zzz", "w1", *root).in_one_line(2, "zzz: no folder, no STUDY/METHOD@PERIOD, and no round in")
 
 
 def test_check_finds_a_changed_byte_and_clean_removes_only_what_no_study_uses(desk: Desk) -> None:

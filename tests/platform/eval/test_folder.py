@@ -133,9 +133,15 @@ def test_a_tokenizer_in_plain_files_counts_too(tmp_path: Path, speaker: Path) ->
     assert model_folder.weights(str(folder)) != before
 
 
+def test_an_id_of_the_hub_is_told_how_it_becomes_a_folder(tmp_path: Path) -> None:
+    for name, load in (("a/b-7", "a/b-7"), ("a/b-7@main", "a/b-7 --revision main")):
+        with pytest.raises(InputError, match=f"not downloaded: run hf download {load} --local-dir FOLDER, and name"):
+            model_folder.find(str(tmp_path), name)
+
+
 @pytest.mark.parametrize("name", ["~nosuchuser/model", "nothing"])
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="0 rounds start with it"):
+    with pytest.raises(InputError, match="no folder, no STUDY/METHOD@PERIOD, and no round in"):
         model_folder.find(str(tmp_path), name)
 
 
@@ -210,7 +216,7 @@ def test_what_is_no_language_model_is_refused_in_one_line(tmp_path: Path, speake
         str(tmp_path / "encoder"): "is a T5EncoderModel, not a",
         str(bare): "has no tokenizer",
         str(hollow): "no model could be loaded",
-        "0123": "0123: 0 rounds start with it in .*, and it is no model folder",
+        "0123": "0123: no folder, .*, and no round in .* begins with it; there are none$",
     }.items():
         with pytest.raises(InputError, match=said) as error:
             asked(tmp_path, name, READING)

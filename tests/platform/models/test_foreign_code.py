@@ -103,4 +103,4 @@ def test_a_module_of_the_users_own_is_imported_when_it_is_asked_for(
     with pytest.raises(SystemExit):
         main.main()
     assert (tmp_path / "ran").exists()
-    assert "0 rounds start with it" in capsys.readouterr().err
+    assert "no round in" in capsys.readouterr().err

@@ -613,9 +613,9 @@ def test_a_plan_without_a_corpus_fits_a_hundred_columns(name: str) -> None:
 
 def test_what_is_not_known_has_no_column(toy_study: Studies, toy_root: Path) -> None:
     before, after = printed(make(toy_study(), None)), printed(make(toy_study(), str(toy_root)))
-    assert "FLOPs" not in before and "disk" not in before and "of bytes" not in before
+    assert "FLOPs" not in before and "disk" not in before and "size  " not in before
     tables, _, totals = after.partition("left to do")
-    assert "FLOPs" in tables and "of bytes" in tables and "with attention)" in totals and "disk: " in totals
+    assert "FLOPs" in tables and "size  " in tables and "with attention)" in totals and "disk: " in totals
 
 
 def test_json_is_one_object_with_a_round_per_line(toy_study: Studies) -> None:

@@ -462,7 +462,7 @@ def test_the_leaves_of_a_study_are_in_the_same_order_every_time(toy_study: Calla
         ),
         (
             {"methods": [{"base": "replay-exp", "replay": {"group": 0}}]},
-            "toy study: methods.0.continual.replay.exponential.group: must be greater than 0, got 0",
+            "toy study: methods.0.replay.group: must be greater than 0, got 0",
         ),
         ({"methods": [{"base": "replay-half", "replay": {"alpha": 1.7}}]}, "alpha: must be less than or equal"),
         (
@@ -488,7 +488,7 @@ def test_the_leaves_of_a_study_are_in_the_same_order_every_time(toy_study: Calla
         ),
         (
             {"methods": [{"base": "ewc", "penalties": [{"kind": "ewcc"}]}]},
-            "continual.penalties.0: kind must be one of",
+            "methods.0.penalties.0: kind must be one of",
         ),
         ({"methods": [7]}, "methods.0: a method is a name of the catalogue, or a mapping of what it is made of, got 7"),
         ({"methods": [{"base": ["ewc"]}]}, "methods.0: no method ['ewc'] in the catalogue; it has cyclic-cosine, "),

@@ -17,7 +17,7 @@ from ticlm.core.store import Attempt, Store
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Method
 from ticlm.platform.cli import catalogue
-from ticlm.platform.cli.reference import names, resolved, stored
+from ticlm.platform.cli.reference import names, resolved, stored, tiers
 from ticlm.platform.cli.reference.files import FILES
 from ticlm.platform.study.settings import Study
 
@@ -61,6 +61,9 @@ def test_what_is_shown_loads_back_to_the_same(kind: str, name: str) -> None:
     shown = resolved.as_yaml(value, "a title")
     assert parse(file.settings, yaml.safe_load(shown), "shown") == value
     assert shown.count("\n") > 15 and max(map(len, shown.split("\n# ")[0].splitlines())) < 120
+    short = resolved.as_yaml(value, "a title", settings.resolved(file.settings, name, file.folder, sets)[0])
+    assert parse(file.settings, yaml.safe_load(short), "shown") == value
+    assert resolved.keys(short) < resolved.keys(shown)
 
 
 def test_a_study_of_ones_own_classes_loads_back_too(
@@ -88,6 +91,26 @@ def test_a_key_is_explained_where_it_first_stands() -> None:
     assert f"{above}batch_rows: 16\n" in shown and shown.count(above) == 1
     assert "# The learning rate of the first round.\n  schedule:\n" in shown
     assert shown.count("# What old text a round draws beside its new period, and how much.") == 1
+
+
+def test_a_study_is_shown_with_the_keys_that_most_people_set_and_those_of_its_file(tmp_path: Path) -> None:
+    study = tmp_path / "mine.yaml"
+    study.write_text("extends: demo\nname: mine\nmax_epochs: null\nresources: {compile: true, threads: 1}\n")
+    short, every = (catalogue.text(str(study), None, [], every) for every in (False, True))
+    assert short.startswith(f"# {study}, as it will run; for ticlm run STUDY\n")
+    said = yaml.safe_load(short)
+    assert "max_epochs" in said and "first_periods" not in said and "first_periods" in yaml.safe_load(every)
+    assert said["resources"].keys() == {"workers", "chains", "threads", "micro_batch_rows", "compile", "carrier"}
+    assert said["methods"][0].keys() == {"kind", "name", "schedule", "replay", "seeds"}
+    left = resolved.keys(every) - resolved.keys(short)
+    assert left > 50 and short.endswith(f"\n# {left} more keys have their defaults: --all shows them\n")
+
+
+def test_every_key_of_the_first_tier_is_there() -> None:
+    paths = [(name, path) for name, listed in tiers.FIRST.items() for path in listed]
+    assert len(paths) == len(set(paths)) == 30
+    assert all(list(tiers.found(FILES[name].settings, path)) for name, path in paths)
+    assert not list(tiers.found(Study, "methods.schedule.nothing"))
 
 
 def test_a_file_is_shown_by_what_it_is(tmp_path: Path) -> None:

@@ -67,7 +67,8 @@ def test_a_meaning_is_inherited_and_says_nothing_else() -> None:
         ),
         ("Continual", "| `penalties` | list of [EWC](#ewc) or [LwF](#lwf) or a class of your own | `[]` |"),
         ("Resources", "| `workers` | whole number > 0 or list of 2: whole number, whole number | `1` |"),
-        ("PresetModel", "| `changes` | mapping |"),
+        ("PresetModel", "| `changes` | mapping | `{}` |"),
+        ("Continual", "| `seeds` | list, not empty, of whole number | `[0]` |"),
         ("FixedReplay", "| `alpha` | number > 0, ≤ 1 | `0.5` |"),
     ],
 )
