@@ -42,8 +42,8 @@ class Unreachable(OSError):
 
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO]:
-    """Open the file at a local path or URI (a MaskedUrl gives its credentials), to read it in order. Seeking is possible
-    and may cost a request.
+    """Open the file at a local path or URI (a MaskedUrl gives its credentials), to read it in order. Seeking is
+    possible and may cost a request.
 
     A remote file is read in blocks of 8 MiB, each requested until it is complete. So the bytes have the length that the
     server announced, and come from one version of the file. Raises Unreachable otherwise, and after too many tries. A

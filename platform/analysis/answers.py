@@ -70,7 +70,7 @@ def gained(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Gap:
+class SetDifference:
     """The exact match of two sets on the same answers, and the 95 % interval of the difference over these answers."""
 
     pairs: int
@@ -103,7 +103,7 @@ def overlapping(
     return [(answer, a, b) for answer in ours if answer in theirs for a, b in zip(ours[answer], theirs[answer])]
 
 
-def gap(first: pd.DataFrame, second: pd.DataFrame, pairs: Sequence[tuple[str, str, str]]) -> Gap:
+def gap(first: pd.DataFrame, second: pd.DataFrame, pairs: Sequence[tuple[str, str, str]]) -> SetDifference:
     """Return the exact match of one checkpoint on the pairs of `overlapping` (CKL, Figure 8b).
 
     `first` and `second` are its predictions on the two sets. Pairs of which a prediction is missing are left out.
@@ -111,10 +111,10 @@ def gap(first: pd.DataFrame, second: pd.DataFrame, pairs: Sequence[tuple[str, st
     ours, theirs = (dict(zip(frame["id"], frame["exact"].astype(float))) for frame in (first, second))
     held = np.array([(ours[a], theirs[b]) for _, a, b in pairs if a in ours and b in theirs]).reshape(-1, 2)
     if not len(held):
-        return Gap(0, *[float("nan")] * 4)
+        return SetDifference(0, *[float("nan")] * 4)
     sums = np.column_stack([held, held[:, 0] - held[:, 1]])
     means, low, high = paired(sums, np.ones_like(sums))
-    return Gap(len(held), float(means[0]), float(means[1]), float(low[2]), float(high[2]))
+    return SetDifference(len(held), float(means[0]), float(means[1]), float(low[2]), float(high[2]))
 
 
 def numbers(predictions: pd.DataFrame, name: str) -> pd.Series:

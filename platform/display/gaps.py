@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Gap:
+class MethodDifference:
     """By how much one method is better than another on one mean, in shown units; the ends are NaN if unknown."""
 
     size: float
@@ -69,7 +69,7 @@ class Numbers:
         known = self.rows[~self.rows["is_oracle"] & self.rows[mean].notna() & (self.rows[f"{mean}_missing"] == 0)]
         return list((self.sign * known[mean]).sort_values(kind="stable").index)
 
-    def gap(self, a: str, b: str, mean: str) -> Gap:
+    def gap(self, a: str, b: str, mean: str) -> MethodDifference:
         """Return by how much A is better than B."""
         rows = self.apart[self.apart["mean"] == mean]
         scale = self.sign * quantity(self.study.metric(self.task)).scale
@@ -77,8 +77,8 @@ class Numbers:
             found = rows[(rows["method_a"] == one) & (rows["method_b"] == other)]
             if len(found) and not found["missing"].iloc[0]:
                 values = turned * scale * found[["difference", "low", "high"]].to_numpy(float)[0]
-                return Gap(float(values[0]), *sorted(map(float, values[1:])))
-        return Gap(math.nan, math.nan, math.nan)
+                return MethodDifference(float(values[0]), *sorted(map(float, values[1:])))
+        return MethodDifference(math.nan, math.nan, math.nan)
 
     def text(self, value: float) -> str:
         return signed(abs(value), self._digits(value))
@@ -89,7 +89,7 @@ class Numbers:
         digits = quantity(self.study.metric(self.task)).digits
         return digits + (0 < abs(value) < 10.0 ** (1 - digits))
 
-    def interval(self, gap: Gap) -> str:
+    def interval(self, gap: MethodDifference) -> str:
         """Return the interval of a gap in brackets, turned so that the gap is positive."""
         if not gap.is_known:
             return "(one period is too few for an interval)"

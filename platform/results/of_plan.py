@@ -103,7 +103,7 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     rows: list[dict[str, Any]] = []
     static: list[dict[str, Any]] = []
     gaps: Counter[str] = Counter()
-    lost = LeftOut()
+    lost = LeftOutExamples()
     for run, trained, task in evaluation.scored(plan):
         mine: list[Cell] = []
         for label in plan.asked(task, run, trained):
@@ -127,7 +127,7 @@ def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     return pd.DataFrame(rows, columns=list(COLUMNS)), pd.DataFrame(static, columns=list(STATIC_COLUMNS)), missing
 
 
-class LeftOut:
+class LeftOutExamples:
     """How many examples tasks left out or cut, by reason. All checkpoints get the same examples, so the largest count
     over the checkpoints stands for each label."""
 

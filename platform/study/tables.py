@@ -50,9 +50,9 @@ class TableRequest(Settings):
         """Raise ValueError if a task is named that the study lacks, or that may be several. `labels` are the study's
         periods, and that of an imported start."""
         for setting, name in self.named():
-            self.task(setting, name, tasks)
+            self.find_task(setting, name, tasks)
 
-    def task(self, setting: str, name: str, tasks: Sequence[Task]) -> Task:
+    def find_task(self, setting: str, name: str, tasks: Sequence[Task]) -> Task:
         """Return the task that a setting names, of a task's tuned copies the first. Raises ValueError if there is none,
         or if several may be meant."""
         name = name.partition("/")[0]
@@ -62,12 +62,12 @@ class TableRequest(Settings):
             if name in (task.id, task.name, whole_task(task.id), whole_task(task.name))
         }
         if not meant:
-            raise ValueError(f"{self.at(setting)}: no evaluation {name}; there are {', '.join(t.id for t in tasks)}")
+            raise ValueError(f"{self.where(setting)}: no evaluation {name}; there are {', '.join(t.id for t in tasks)}")
         if len(meant) > 1:
-            raise ValueError(f"{self.at(setting)}: {name} may be {' or '.join(task.id for task in meant.values())}")
+            raise ValueError(f"{self.where(setting)}: {name} may be {' or '.join(task.id for task in meant.values())}")
         return next(iter(meant.values()))
 
-    def at(self, setting: str) -> str:
+    def where(self, setting: str) -> str:
         """Return where a setting stands, for errors."""
         return f"tables.{self.name}.{setting}" if setting else f"tables.{self.name}"
 

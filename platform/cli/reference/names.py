@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from ticlm.core import settings
+from ticlm.core.kinds import Kinds
 from ticlm.core.settings import Settings
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.seams import Penalty
@@ -93,6 +94,9 @@ LISTS: Mapping[str, Callable[[], Names]] = {
 
 def settings_in(annotation: Any) -> list[type[Settings]]:
     """Return the classes of settings that an annotation names, in order."""
+    for one in getattr(annotation, "__metadata__", ()):
+        if isinstance(one, Kinds):
+            return list(one.classes().values())
     if isinstance(annotation, type):
         return [annotation] if issubclass(annotation, Settings) else []
     return [kind for part in getattr(annotation, "__args__", ()) for kind in settings_in(part)]

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from ticlm.core.extensions import Own
+from ticlm.core.kinds import Kinds
 from ticlm.core.periods import Label
 from ticlm.core.reading.plain import Plain
 from ticlm.core.settings import Settings
@@ -139,6 +140,8 @@ def _type(annotation: Any, metadata: Any = ()) -> str:
     if hasattr(annotation, "__metadata__"):
         return _type(annotation.__origin__, (*annotation.__metadata__, *metadata))
     metadata = tuple(_flat(metadata))
+    if kinds := next((one for one in metadata if isinstance(one, Kinds)), None):
+        return " or ".join([*(_named(kind, ()) for kind in kinds.classes().values()), "a class of your own"])
     own = " or a class of your own" if any(isinstance(one, Own) for one in metadata) else ""
     if LABEL in metadata:
         return "label"

@@ -93,13 +93,13 @@ class FuarRequest(TableRequest):
     def check(self, tasks: Sequence[Task], labels: Sequence[str]) -> None:
         """Raise ValueError also if scores are losses, or if a period is not one of the study's."""
         for setting, name in self.named():
-            found = self.task(setting, name, tasks)
+            found = self.find_task(setting, name, tasks)
             if self.metric == found.metric and not found.higher_is_better:
-                raise ValueError(f"{self.at('')}: of {self.metric} ({found.id}) less is better; name another")
+                raise ValueError(f"{self.where('')}: of {self.metric} ({found.id}) less is better; name another")
         if self.base != "first" and self.base not in labels:
-            raise ValueError(f"{self.at('base')}: {self.base} is not a period ({labels[0]} … {labels[-1]})")
+            raise ValueError(f"{self.where('base')}: {self.base} is not a period ({labels[0]} … {labels[-1]})")
         if late := next((phase.period for phase in self.phases if phase.period not in labels), None):
-            raise ValueError(f"{self.at('phases')}: {late} is not a period ({labels[0]} … {labels[-1]})")
+            raise ValueError(f"{self.where('phases')}: {late} is not a period ({labels[0]} … {labels[-1]})")
 
 
 def _checked(names: Scores) -> Scores:

@@ -117,10 +117,10 @@ class EvolvingRequest(QuestionTasks, TableRequest):
     def check(self, tasks: Sequence[Task], labels: Sequence[str]) -> None:
         """Raise ValueError also if two readers have one name, or if a task is not compared by the metric of its
         table."""
-        check_names(self.at("readers"), [reader.name for reader in self.readers])
+        check_names(self.where("readers"), [reader.name for reader in self.readers])
         for setting, name, metric in self.wanted():
-            found = self.task(setting, name, tasks)
+            found = self.find_task(setting, name, tasks)
             if found.metric != metric:
                 raise ValueError(
-                    f"{self.at(setting)}: {found.id} is compared by {found.metric}, this table needs {metric}"
+                    f"{self.where(setting)}: {found.id} is compared by {found.metric}, this table needs {metric}"
                 )

@@ -51,10 +51,10 @@ class PairsRequest(TableRequest):
         """Raise ValueError also if a task has no months, or if the two have different metrics."""
         metrics: dict[str, str] = {}
         for setting, name in self.named():
-            found = self.task(setting, name, tasks)
+            found = self.find_task(setting, name, tasks)
             if found.axis != "period":
-                raise ValueError(f"{self.at(setting)}: {found.id} has no months; leave out its sets")
+                raise ValueError(f"{self.where(setting)}: {found.id} has no months; leave out its sets")
             metrics[found.metric] = found.id
         if len(metrics) > 1:
             told = " and ".join(f"{task} by {metric}" for metric, task in metrics.items())
-            raise ValueError(f"{self.at('')}: {told}; both need the same metric")
+            raise ValueError(f"{self.where('')}: {told}; both need the same metric")
