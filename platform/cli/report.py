@@ -44,11 +44,13 @@ def report(
         bool, typer.Option("--paper", help="Also show the numbers that TiC-LM, CKL and EvolvingQA print, beside ours.")
     ] = False,
     as_json: Json = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Only print the tables, as Markdown.")] = False,
 ) -> None:
     """Print the table of studies, published evaluations, or both side by side, and write their page."""
     from ticlm.core.store import Store
     from ticlm.platform.analysis import conventions
     from ticlm.platform.papers.tic_lm.borrowed_reference import beside, relative_to, renamed
+    from ticlm.platform.report import write
     from ticlm.platform.report.report import Report
     from ticlm.platform.report.request import ReportRequest
     from ticlm.platform.results.of_plan import study_result
@@ -66,7 +68,11 @@ def report(
         others = tuple(relative_to(one, reference) for one in others)
     results = [*(beside(study, others) for study in renamed(own, names or (), others)), *others]
     request = ReportRequest(root, (*(imports or ()),), preset, (*(names or ()),), reference or "", paper)
-    publish(Report(results, chosen, request), Store(absolute(root)), as_json)
+    report = Report(results, chosen, request)
+    if as_markdown:
+        print(write.as_markdown(report), end="")
+        return
+    publish(report, Store(absolute(root)), as_json)
 
 
 def imported(paths: Sequence[str]) -> tuple[StudyResult, ...]:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.metrics import is_loss, quantity
-from ticlm.platform.analysis.numbers import TableColumn, count, percent
+from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, count, percent, power, ratio
 from ticlm.platform.display.table_rows import Line, lines, under
+from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable
+from ticlm.platform.display.words import MEANINGS
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
 
 if TYPE_CHECKING:
@@ -20,6 +22,11 @@ WIDE = 3
 """Most evaluations in one table; each has three columns."""
 OWN, OTHERS = "On the periods of the study", "On periods of their own"
 CORE = {"core": "CORE", "core-centered": "CORE, centred"}
+
+
+ONE_RUN = "What one run would cost if no other method shared its rounds; for an Oracle series, all of its models."
+OWN_ROUNDS = "All seeds together. A round that several methods share counts at the first of them."
+RATIO = "Tokens of the Oracle series of this size, divided by the tokens of one run."
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,8 @@ class PageTable:
     blocks: tuple[Block, ...]
     costs: bool = False
     static: tuple[StaticColumn, ...] = ()
+    is_summary: bool = True
+    """Whether its columns of tasks without periods are means over their parts."""
 
     @property
     def columns(self) -> int:
@@ -89,10 +98,68 @@ def tables(
     return [*scored, _static(summary, static)]
 
 
+def as_text(
+    one: PageTable,
+    titles: Mapping[TableColumn, str],
+    quantities: Mapping[str, str],
+    commands: Mapping[tuple[str, str], str] | None = None,
+    notes: Sequence[str] = (),
+) -> TextTable:
+    """Return a table as text: three columns for each evaluation, then costs, then tasks without periods.
+
+    `titles` names the evaluations, `quantities` says what their numbers are, by task, and `commands` gives the rows
+    again, by study and method.
+    """
+    groups = [
+        (": ".join(filter(None, (titles[score], quantities[score.task]))), len(HEADINGS), "") for score in one.scores
+    ]
+    columns = [(short, MEANINGS[mean]) for _ in one.scores for mean, short in HEADINGS.items()]
+    if one.costs:
+        groups += [("Cost of one run", 2, ONE_RUN), ("Own rounds", 2, OWN_ROUNDS)]
+        columns += [(name, "") for _ in range(2) for name in ("tokens", "FLOPs")]
+    if one.costs and one.ratios:
+        groups.append(("Oracles", 1, RATIO))
+        columns.append(("÷ run", ""))
+    groups += [("", 1, "")] * len(one.static) if groups else []
+    arrow = " ↑" * one.is_summary
+    columns += [(f"{column.name}{arrow}", f"{column.task}, {column.unit}") for column in one.static]
+    lines = tuple(_text_line(one, block.name, line, commands or {}) for block in one.blocks for line in block.lines)
+    return TextTable(
+        one.name,
+        ("Method",),
+        tuple(name for name, _ in columns),
+        lines,
+        tuple(notes),
+        main=True,
+        groups=tuple((name, number) for name, number, _ in groups),
+        hints=tuple(hint for _, hint in columns),
+        hints_are_titles=not one.scores,
+        group_hints=tuple(hint for *_, hint in groups),
+    )
+
+
+def _text_line(one: PageTable, block: str, line: Line, commands: Mapping[tuple[str, str], str]) -> TextLine:
+    cells = [
+        TextCell(value.text, value.std, value.best, value.mark, _counted(value.cells, value.missing))
+        for value in line.values
+    ]
+    if one.costs:
+        shown = zip(("tokens", "flops", "executed_tokens", "executed_flops"), (count, power, count, power))
+        cells += [TextCell(write(line.costs[name])) for name, write in shown]
+        cells += [TextCell(ratio(line.oracle_ratio))] * one.ratios
+    cells += [TextCell(*column.of(line), column.name == CORE["core"] and line.core.best) for column in one.static]
+    command = commands.get((line.study, line.method), "")
+    return TextLine((line.label,), tuple(cells), line.about, block, line.method, line.is_oracle, command)
+
+
+def _counted(cells: int, missing: int) -> str:
+    return f"{cells} cells" + (f", {missing} missing" if missing else "")
+
+
 def parts_table(results: Sequence[StudyResult], summary: pd.DataFrame) -> PageTable | None:
     """Return a table of the parts of tasks without periods; None if no study has such tasks."""
     columns = static_columns(results, parts=True)
-    return _static(summary, columns) if columns else None
+    return replace(_static(summary, columns), is_summary=False) if columns else None
 
 
 def blocks(rows: Sequence[Line]) -> tuple[Block, ...]:

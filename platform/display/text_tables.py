@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ class TextCell:
     text: str
     under: str = ""
     stands_out: bool = False
+    mark: str = ""
+    """What stands behind the text, such as ★ and †."""
+    hint: str = ""
+    """What the page says of it where the pointer rests."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,16 @@ class TextLine:
 
     names: tuple[str, ...]
     cells: tuple[TextCell, ...]
+    about: str = ""
+    """What the row stands for, beside its name."""
+    block: str = ""
+    """What stands above this row and those after it of the same block."""
+    method: str = ""
+    """The method whose colour it has; empty: that of its first name."""
+    is_apart: bool = False
+    """Whether it is shown in another way than the rows that compete, as Oracle series are."""
+    command: str = ""
+    """The command that gives the row again; the page offers to copy it."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,26 @@ class TextTable:
     """What stands above this table and those after it with the same heading."""
     groups: tuple[tuple[str, int], ...] = ()
     """Headings above the columns, each with the number of columns below it; none, or one for all columns."""
+    hints: tuple[str, ...] = ()
+    """What the page says of each column where the pointer rests; none, or one for each, which may be empty."""
+    hints_are_titles: bool = False
+    """Whether the hints say where a column comes from, not what its heading stands for."""
+    group_hints: tuple[str, ...] = ()
+
+    def begins(self, column: int) -> bool:
+        """Return whether a column is the first of a group, which is set off; without groups all of them are."""
+        return not self.groups or column in accumulate((number for _, number in self.groups), initial=0)
+
+    def hint(self, column: int) -> str:
+        return self.hints[column] if self.hints else ""
+
+    def group_hint(self, place: int) -> str:
+        return self.group_hints[place] if self.group_hints else ""
+
+    @property
+    def by_block(self) -> list[tuple[str, list[TextLine]]]:
+        """Neighbouring rows of one block, and its name."""
+        return [(block, list(lines)) for block, lines in groupby(self.lines, key=lambda line: line.block)]
 
 
 def parts(table: TextTable, most: int) -> list[TextTable]:
@@ -71,15 +106,25 @@ def terminal(table: TextTable) -> Table:
         out.add_column(f"\n{name}" if above else name, no_wrap=True)
     for place, name in enumerate(table.columns):
         out.add_column(f"{above[place]}\n{name}" if above else name, justify="right")
-    before: tuple[str, ...] = ()
+    has_marks = any(cell.mark for line in table.lines for cell in line.cells)
+    before = TextLine((), ())
     for line in table.lines:
-        if len(line.names) > 1 and before and line.names[0] != before[0]:
+        if before.names and (line.block != before.block or (len(line.names) > 1 and line.names[0] != before.names[0])):
             out.add_section()
-        names = [name if k or line.names[:1] != before[:1] else "" for k, name in enumerate(line.names)]
-        cells = (Text(f"{c.text}\n({c.under})" if c.under else c.text, "bold" * c.stands_out) for c in line.cells)
-        out.add_row(*map(Text, names), *cells)
-        before = line.names
+        if line.block != before.block:
+            out.add_row(Text(line.block, "italic"))
+        names = [name if k or line.names[:1] != before.names[:1] else "" for k, name in enumerate(line.names)]
+        names[0] += f"\n  {line.about}" if line.about else ""
+        out.add_row(
+            *map(Text, names), *(Text(_written(cell, has_marks), "bold" * cell.stands_out) for cell in line.cells)
+        )
+        before = line
     return out
+
+
+def _written(cell: TextCell, has_marks: bool) -> str:
+    """Return a cell above what is below it; a space takes the place of a mark, so that digits align."""
+    return f"{cell.text}{cell.mark or ' ' * has_marks}" + (f"\n({cell.under})" if cell.under else "")
 
 
 def split(table: TextTable, most: int) -> list[TextTable]:
@@ -93,10 +138,11 @@ def split(table: TextTable, most: int) -> list[TextTable]:
         parts[-1].append(number)
     found, begun = [], 0
     for sizes in parts:
-        end, own = at + sum(sizes), table.groups[begun : begun + len(sizes)]
+        end, last = at + sum(sizes), begun + len(sizes)
         lines = tuple(replace(line, cells=line.cells[at:end]) for line in table.lines)
-        found.append(replace(table, columns=table.columns[at:end], lines=lines, groups=own))
-        at, begun = end, begun + len(sizes)
+        part = replace(table, columns=table.columns[at:end], lines=lines, hints=table.hints[at:end])
+        found.append(replace(part, groups=table.groups[begun:last], group_hints=table.group_hints[begun:last]))
+        at, begun = end, last
     return found
 
 

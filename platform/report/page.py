@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.analysis.numbers import HEADINGS, count, power, ratio
+from ticlm.platform.analysis.numbers import count
 from ticlm.platform.display import palette, words
-from ticlm.platform.display.page_tables import parts_table, tables
+from ticlm.platform.display.page_tables import PageTable, as_text, parts_table, tables
 from ticlm.platform.display.table_rows import dated, legend, lines, scores
 from ticlm.platform.display.templates import asset, html
 from ticlm.platform.report.cards import cards
@@ -56,11 +56,7 @@ def render(report: Report, data: Mapping[str, Any], files: Sequence[str] = ()) -
         explanations=words.explanations(results, report.summary),
         missing=report.missing,
         external_inputs=_outside(results),
-        color=_colors(results),
         pictures=pictures({**data, "studies": shown}),
-        ratio=ratio,
-        count=count,
-        power=power,
         **_of_tables(report),
         **_of_charts(report, shown),
         **_of_run(report, files),
@@ -75,13 +71,17 @@ def _of_tables(report: Report) -> dict[str, object]:
     main = [score for score in every if not score.source] or every
     by_source = [score for score in every if score not in main]
     names, metrics = [score.task for score in every], words.metrics_of(results)
+    titles = {score: words.column_title(score, names) for score in every}
+    quantities, commands = words.quantities(results, rows), row_commands(results)
+    shown, parts = tables(results, summary, main), parts_table(results, summary)
+
+    def table(one: PageTable) -> str:
+        return html("one_table.html", one=as_text(one, titles, quantities, commands), title="Summary", color=named)
+
     return {
-        "headings": {mean: (short, words.MEANINGS[mean]) for mean, short in HEADINGS.items()},
-        "titles": {score: words.column_title(score, names) for score in every},
-        "quantities": words.quantities(results, rows),
-        "tables": tables(results, summary, main),
-        "source_tables": tables(results, summary, by_source, only_scores=True),
-        "parts": parts_table(results, summary),
+        "tables": [(one.name, table(one)) for one in shown],
+        "source_tables": [table(one) for one in tables(results, summary, by_source, only_scores=True)],
+        "parts": None if parts is None else table(parts),
         "first_sections": [one for one in report.sections if one.is_first],
         "later_sections": [one for one in report.sections if not one.is_first],
         "leading": _sections(report, named, are_first=True),
@@ -91,7 +91,7 @@ def _of_tables(report: Report) -> dict[str, object]:
             for score in main[:1]
             for group in cards(lines(summary, [score]), words.column_title(score, names), metrics[score.task])
         ],
-        "row_commands": row_commands(results),
+        "row_commands": commands,
         "legend": legend(summary),
         "conventions": _conventions(report.preset, rows) if every else [],
         "relative": bool(rows["relative"].all()),

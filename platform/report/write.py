@@ -2,92 +2,57 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.summary import COSTS, MEANS, Row
+from ticlm.platform.analysis.summary import Row
+from ticlm.platform.display.text_tables import TextTable, parts, terminal
 from ticlm.platform.results.study_result import StudyResult, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Group
-    from rich.table import Table
 
-    from ticlm.platform.analysis.numbers import TableColumn
-    from ticlm.platform.display.page_tables import StaticColumn
-    from ticlm.platform.display.table_rows import TableValue
     from ticlm.platform.report.report import Report
 
 FORMULA = re.compile(r"[=+\-@\t\r]")
-TASKS_WIDE = 2
-"""Most tasks in one table of the terminal."""
+TERMINAL = 12
+"""Most columns of a part of the summary in the terminal: two evaluations with what the runs cost."""
+
+
+def summary_tables(
+    summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyResult] = ()
+) -> list[TextTable]:
+    """Return the summary as tables, of which the first has a title, and the last the legend as its note.
+
+    `sources` adds the columns of every source of text.
+    """
+    from ticlm.platform.display import words
+    from ticlm.platform.display.page_tables import PageTable, as_text, blocks, tables
+    from ticlm.platform.display.table_rows import dated, heading, legend, lines, scores
+
+    every, names = scores(summary), list(summary["task"])
+    columns = [score for score in every if sources or not score.source] or every
+    titles = {score: words.column_title(score, names) for score in columns}
+    quantities = words.quantities(results, dated(summary)) if results else {}
+    named = {score.task: quantities.get(score.task, "") for score in columns}
+    made = tables(results, summary, columns) or [PageTable("", (), blocks(lines(summary)), costs=True)]
+    *others, last = [as_text(one, titles, named) for one in made]
+    found = [*others, replace(last, notes=(" ".join(legend(summary)),))]
+    return [replace(found[0], title=heading(summary, results)), *found[1:]]
 
 
 def table(summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyResult] = ()) -> Group:
-    """Return the summary as tables for a terminal, with at most TASKS_WIDE tasks in each.
-
-    `sources` adds the columns of every source of text. The last table shows what the runs cost. Tasks without periods,
-    other than CORE, are shown only if the `results` have no other tasks.
-    """
+    """Return the summary as tables for a terminal, in parts of at most TERMINAL columns."""
     from rich.console import Group
 
-    from ticlm.platform.display.page_tables import static_columns
-    from ticlm.platform.display.table_rows import heading, legend, scores
-
-    every = scores(summary)
-    columns = [score for score in every if sources or not score.source] or every
-    groups = [columns[at : at + TASKS_WIDE] for at in range(0, len(columns), TASKS_WIDE)] or [[]]
-    static = () if every else static_columns(results)
-    tables = [_table(summary, group, costs=group is groups[-1], static=static) for group in groups]
-    tables[0].title, tables[0].title_justify = heading(summary, results), "left"
-    tables[-1].caption, tables[-1].caption_justify = " ".join(legend(summary)), "left"
-    return Group(*tables)
-
-
-def _table(
-    summary: pd.DataFrame, columns: Sequence[TableColumn], costs: bool, static: Sequence[StaticColumn] = ()
-) -> Table:
-    from rich.box import HORIZONTALS
-    from rich.table import Table
-    from rich.text import Text
-
-    from ticlm.platform.analysis.numbers import HEADINGS, count, power, ratio
-    from ticlm.platform.display.table_rows import lines
-    from ticlm.platform.display.words import column_title
-
-    out, rows = Table(box=HORIZONTALS), lines(summary, columns or None)
-    for name in ("Method", "Tokens", "Params"):
-        out.add_column(f"\n{name}", justify="left" if name == "Method" else "right", no_wrap=True)
-    for score in columns:
-        for place, mean in enumerate(MEANS):
-            name = column_title(score, list(summary["task"])) if place == 0 else ""
-            out.add_column(f"{name}\n{HEADINGS[mean]}", justify="right")
-    core = costs and not static and bool(summary["core"].notna().any())
-    for name in [*["CORE"] * core, *(column.name for column in static)]:
-        out.add_column(f"\n{name}", justify="right", no_wrap=True)
-    compared = any(math.isfinite(line.oracle_ratio) for line in rows)
-    paid_columns = ["One run\ntokens", "\nFLOPs", "Own rounds\ntokens", "\nFLOPs", *["Oracles\n÷ run"] * compared]
-    for name in paid_columns if costs else ():
-        out.add_column(name, justify="right", no_wrap=True)
-    block = None
-    for line in rows:
-        if block not in (None, line.block):
-            out.add_section()
-        block = line.block
-        paid = [shown(line.costs[name]) for name, shown in zip(COSTS, (count, power, count, power))]
-        paid += [ratio(line.oracle_ratio)] * compared
-        out.add_row(
-            Text(f"{line.label}\n  {line.about}" if line.about else line.label),
-            count(line.nominal),
-            count(line.parameters),
-            *(Text(_cell(v), "bold" * v.best) for v in (*line.values, *[line.core] * core)),
-            *(f"{value}\n({std})" if std else value for value, std in (column.of(line) for column in static)),
-            *(paid if costs else ()),
-        )
-    return out
+    found = [part for one in summary_tables(summary, sources, results) for part in parts(one, TERMINAL)]
+    shown = [terminal(one) for one in found]
+    shown[-1].caption = " ".join(found[-1].notes)
+    return Group(*shown)
 
 
 def contamination_lines(report: Report) -> list[str]:
@@ -158,7 +123,14 @@ def _records(frame: pd.DataFrame) -> list[Row]:
     return [dict(zip(frame.columns, row)) for row in rows]
 
 
-def _cell(value: TableValue) -> str:
-    """Return a mean above its deviation; a space takes the place of a mark, so that digits align."""
-    std = f"\n({value.std})" if value.std else ""
-    return f"{value.text}{value.mark or ' '}{std}"
+def as_markdown(report: Report) -> str:
+    """Return the answers, the summary and the tables of all parts as Markdown."""
+    from ticlm.platform.display.markdown import markdown
+
+    found = [" ".join(filter(None, (one.sentence, one.more))) for one in report.answers]
+    found += map(markdown, summary_tables(report.summary, results=report.results))
+    for section in report.sections:
+        found += [f"## {section.title}", *section.notes]
+        for heading, held in section.by_heading:
+            found += [f"### {heading}"] * bool(heading) + list(map(markdown, held))
+    return "\n\n".join(found) + "\n"

@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
-from ticlm.core.reading.settings_errors import first_error
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint
+from ticlm.core.reading.settings_errors import first_error
 from ticlm.core.settings import Settings, parse, resolved
 from ticlm.methods.method import Continual, Method, OracleSeries
 from ticlm.platform.models.settings import FolderModel

@@ -344,7 +344,8 @@ def test_the_last_column_is_core_at_the_last_checkpoint_where_it_was_scored() ->
     scores += [("lwf", 1, "202407", "core@1", "", "core", 0.47, 22, None)]
     scores += [("lwf", 1, "202407", "core@1", "boolq", "accuracy", 0.99, 100, None)]
     static = pd.DataFrame(scores, columns=list(STATIC_COLUMNS))
-    summary = summarize([dataclasses.replace(study(), static=static)])
+    scored = dataclasses.replace(study(), static=static)
+    summary = summarize([scored])
     cosine = one(summary, "cyclic-cosine")
     assert (cosine["core"], cosine["core_std"]) == (pytest.approx(0.492), pytest.approx(0.001))
     assert {m: bool(one(summary, m)["core_best"]) for m in ("cyclic-cosine", "ewc", "lwf", "oracle")} == {
@@ -353,7 +354,7 @@ def test_the_last_column_is_core_at_the_last_checkpoint_where_it_was_scored() ->
         "lwf": False,
         "oracle": False,
     }
-    text = shown(summary)
+    text = shown(summary, results=[scored])
     assert "CORE" in text and "49.2" in text and "(0.1)" in text and "CORE" not in shown(summarize([study()]))
 
 
@@ -441,16 +442,17 @@ def test_studies_need_names_of_their_own_and_cells() -> None:
 # the terminal
 
 
-def shown(summary: pd.DataFrame, width: int = 200, sources: bool = False) -> str:
+def shown(summary: pd.DataFrame, width: int = 200, sources: bool = False, results: Sequence[StudyResult] = ()) -> str:
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(table(summary, sources))
+    console.print(table(summary, sources, results))
     return console.export_text()
 
 
 def test_the_table_reads_like_table_2() -> None:
     text = shown(summarize([study()], named("paper")))
     line = next(line for line in text.splitlines() if line.strip().startswith("cyclic-cosine "))
-    assert " ".join(line.split()) == "cyclic-cosine 224B 2.80B 0.109 0.033★ 0.161 224B 3.75e21 447B 7.50e21 5.18×"
+    assert " ".join(line.split()) == "cyclic-cosine 0.109 0.033★ 0.161 224B 3.75e21 447B 7.50e21 5.18×"
+    assert "2.80B parameters · 224B tokens a run" in text and "2.80B parameters · Oracles, each from scratch" in text
     assert "7 models, 2013-05 to 2024-07" in text
     assert "(0.000)" in text and "Bwd." in text
     assert text.index("ewc") < text.index("oracle")
