@@ -19,9 +19,9 @@ from ticlm.core.periods import Calendar, span
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import UnusableExample, period_of, placed
-from ticlm.datasets.io import listing, records
+from ticlm.datasets.io import records
 from ticlm.datasets.io.buckets import Buckets
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.listing import Patterns
 
 BUCKETS = 64
@@ -76,8 +76,7 @@ class ExampleFiles(Settings):
         return self.model_copy(update={"paths": ("",)})
 
     def inputs(self) -> list[Input]:
-        found = listing.files(self.paths, records.SUFFIXES, "examples.paths")
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
+        return input_files(self.paths, records.SUFFIXES, "examples.paths")
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
         buckets = context.buckets("read", BUCKETS)

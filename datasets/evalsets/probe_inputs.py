@@ -13,10 +13,10 @@ from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint, hash64
 from ticlm.core.periods import Calendar
 from ticlm.core.settings import Settings
-from ticlm.datasets.corpus.recipe import AnyDocuments, DocumentReader, WorldReader
+from ticlm.datasets.corpus.recipe import AnyDocuments, WorldReader
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
-from ticlm.datasets.io.documents import Bad, Input, Skipped
+from ticlm.datasets.io.documents import Bad, Documents, Input, Skipped
 from ticlm.datasets.probes import old_corpus
 from ticlm.datasets.probes.candidates import Article
 from ticlm.datasets.probes.old_corpus import Passage
@@ -38,10 +38,10 @@ class DatedCorpus(Settings):
     """How the documents' dates become periods."""
 
     @property
-    def reader(self) -> DocumentReader:
+    def reader(self) -> Documents:
         """Return what reads the documents."""
         if isinstance(self.documents, SyntheticWorld):
-            return WorldReader(self.documents, self.periods)
+            return WorldReader(world=self.documents, calendar=self.periods)
         return self.documents
 
     @property

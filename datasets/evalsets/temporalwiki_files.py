@@ -19,8 +19,8 @@ from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.facts import RELATION, SUBJECT
 from ticlm.datasets.examples.light_tuning import is_for_tuning, tuning
 from ticlm.datasets.examples.placing import OnePeriod, period_of
-from ticlm.datasets.io import csv_rows, listing
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io import csv_rows
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.io.records import Unusable
 from ticlm.datasets.wikidata.choosing import SURPLUS
@@ -50,10 +50,10 @@ class MonthFiles(Settings):
     def inputs(self, label: str) -> list[Input]:
         """Return every file, with its subset as `group`. Raises InputError for a path without files."""
         return [
-            Input(path=path, size=size, stamp=stamp, group=f"{label} {subset}")
+            entry
             for subset in SUBSETS
-            for path, size, stamp in listing.files(
-                getattr(self, subset), (".csv",), f"examples.months.{label}.{subset}"
+            for entry in input_files(
+                getattr(self, subset), (".csv",), f"examples.months.{label}.{subset}", f"{label} {subset}"
             )
         ]
 

@@ -27,15 +27,15 @@ NO_QUESTION = "without an id and a question"
 @lru_cache(maxsize=1)  # a worker reads many pieces of one corpus, and lists the files for the first of them
 def questions_of(patterns: tuple[str, ...], setting: str) -> dict[str, str]:
     """Return the questions in the files of these patterns by id. Raises InputError for a file that has none."""
-    return questions_in(listing.files(patterns, SUFFIXES, setting), setting)[0]
+    return questions_in([entry.path for entry in listing.files(patterns, SUFFIXES, setting)], setting)[0]
 
 
-def questions_in(files: Sequence[listing.ListedFile], setting: str) -> tuple[dict[str, str], Step]:
+def questions_in(paths: Sequence[str], setting: str) -> tuple[dict[str, str], Step]:
     """Return the questions in these files by id, and how many rows have none, by reason. Raises InputError for a file
     without a question."""
     found: dict[str, str] = {}
     dropped, read = Counter[str](), 0
-    for path, _, _ in files:
+    for path in paths:
         before = len(found)
         for row in _rows(path):
             read += 1

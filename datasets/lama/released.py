@@ -24,8 +24,8 @@ from ticlm.core.examples import Example
 from ticlm.core.mixture import Subset
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.placing import UnusableExample
-from ticlm.datasets.io import csv_rows, listing
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io import csv_rows
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.fetching import opened
 from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.io.records import Unusable
@@ -57,10 +57,10 @@ class ReleasedFiles(Settings):
 
     def inputs(self, setting: str) -> list[Input]:
         """Return the files, the answers last. Raises InputError, which names the setting, for one that is not there."""
-        found = listing.files(self.rows, (".csv",), f"{setting}.rows")
+        found = input_files(self.rows, (".csv",), f"{setting}.rows")
         if self.answers is not None:
-            found += listing.files((self.answers,), (".json",), f"{setting}.answers")
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
+            found += input_files((self.answers,), (".json",), f"{setting}.answers")
+        return found
 
 
 @dataclass(frozen=True)

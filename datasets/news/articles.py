@@ -10,18 +10,16 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from ticlm.core.errors import InputError
-from ticlm.core.periods import Calendar, Label, Timeline, span
-from ticlm.core.settings import Settings
-from ticlm.core.store import Store
+from ticlm.core.periods import Calendar, Label, span
 from ticlm.datasets.io import listing, records
-from ticlm.datasets.io.documents import FIRST_ROWS, Bad, Document, Fields, Input, Piece
+from ticlm.datasets.io.documents import FIRST_ROWS, Bad, Document, Documents, Fields, Input, Piece, input_files
 from ticlm.datasets.io.fetching import Unreachable, opened
 
 SUFFIXES = (*records.SUFFIXES, ".json")
 NEWS_PLEASE = Fields(text="maintext", id="url", timestamp="date_publish", source="source_domain")
 
 
-class ArticleDocuments(Settings):
+class ArticleDocuments(Documents):
     """Articles in JSON lines, Parquet, or files of one JSON object each (`.json`), as news-please writes them.
 
     The title becomes the first line of the text. An article without a title has an empty first line.
@@ -50,11 +48,7 @@ class ArticleDocuments(Settings):
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return every file once, ordered by path. Raises InputError for a path that matches no file."""
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in listing.files(self.paths, SUFFIXES)]
-
-    def count_outside(self, calendar: Calendar) -> int:
-        """Return 0: the times in a file are not known before it is read."""
-        return 0
+        return input_files(self.paths, SUFFIXES)
 
     def pieces(self, entry: Input) -> list[Piece]:
         """Cut the file into ranges that can be read separately, if its format allows that."""
@@ -73,9 +67,6 @@ class ArticleDocuments(Settings):
             if wrong := self.fields.wrong(found):
                 names = ", ".join(dict.fromkeys(name for row in found for name in row))
                 raise InputError(f"{entry.path}: {wrong}; its columns are {names}")
-
-    def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write nothing: files of text bring nothing besides their documents."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
         """Yield a Document or a Bad for each record, in order."""

@@ -12,11 +12,10 @@ from typing import NamedTuple
 from pydantic import Field
 
 from ticlm.core.errors import InputError
-from ticlm.core.periods import Calendar, Timeline, span
+from ticlm.core.periods import Calendar, span
 from ticlm.core.settings import Settings
-from ticlm.core.store import Store
 from ticlm.datasets.io import listing, records
-from ticlm.datasets.io.documents import Bad, Document, Input, Piece
+from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece, input_files
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.text.pairs import joined
 
@@ -33,7 +32,7 @@ class Pair(NamedTuple):
     source: str = ""
 
 
-class PairFiles(Settings):
+class PairFiles(Documents):
     """Base of sources of pairs: one pair for each line of `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet` files."""
 
     paths: listing.Patterns = Field(min_length=1)
@@ -56,12 +55,7 @@ class PairFiles(Settings):
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return every file once, ordered by path. Raises InputError for a path that matches no file."""
-        found = listing.files(self.paths, records.SUFFIXES)
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
-
-    def count_outside(self, calendar: Calendar) -> int:
-        """Return 0: the times in a file are not known before it is read."""
-        return 0
+        return input_files(self.paths, records.SUFFIXES)
 
     def pieces(self, entry: Input) -> list[Piece]:
         """Cut the file into ranges that can be read separately, if its format allows that."""
@@ -79,9 +73,6 @@ class PairFiles(Settings):
                 raise InputError(
                     f"{entry.path}: none of its first {len(tried):,} rows is a pair; the first: {tried[0]}"
                 )
-
-    def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write nothing: the files bring nothing besides their pairs."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
         """Yield a Document or a Bad for each record, in order."""

@@ -15,8 +15,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.periods import Label, Period, span
 from ticlm.core.settings import Settings
-from ticlm.datasets.io import listing
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.synthetic.encyclopedia import EncyclopediaStyle
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
@@ -236,16 +235,16 @@ def _of_world(world: SyntheticWorld, day: date, setting: str) -> Input:
 def _json(patterns: Sequence[str], setting: str, group: str) -> list[Input]:
     """Return WikiExtractor's files, which have any name or suffix."""
     return [
-        Input(path=path, size=size, stamp=stamp, group=group)
-        for path, size, stamp in listing.files(patterns, ("",), setting)
-        if not path.rsplit("/", 1)[-1].startswith((".", "_"))
+        entry
+        for entry in input_files(patterns, ("",), setting, group)
+        if not entry.path.rsplit("/", 1)[-1].startswith((".", "_"))
     ]
 
 
 def _xml(patterns: Sequence[str], setting: str, group: str = "") -> list[Input]:
     """Return the XML files, without the index files that come with multistream dumps."""
     return [
-        Input(path=path, size=size, stamp=stamp, group=group)
-        for path, size, stamp in listing.files(patterns, SUFFIXES, setting)
-        if "-index" not in path.rsplit("/", 1)[-1]
+        entry
+        for entry in input_files(patterns, SUFFIXES, setting, group)
+        if "-index" not in entry.path.rsplit("/", 1)[-1]
     ]

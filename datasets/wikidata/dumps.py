@@ -13,8 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Label, span
 from ticlm.core.settings import Settings
-from ticlm.datasets.io import listing
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.synthetic.wikidata import SyntheticWikidata
 from ticlm.datasets.synthetic.world import SyntheticWorld
@@ -169,8 +168,7 @@ class Wikidata(EntityFields, version=2):
 
 
 def _inputs(where: str, paths: Sequence[str], suffixes: tuple[str, ...], group: str) -> list[Input]:
-    files = listing.files(paths, suffixes, f"examples.wikidata.{where}")
-    return [Input(path=path, size=size, stamp=stamp, group=group) for path, size, stamp in files]
+    return input_files(paths, suffixes, f"examples.wikidata.{where}", group)
 
 
 def _of_world(world: SyntheticWorld, dump: WikidataDump) -> Input:

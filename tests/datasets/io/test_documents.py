@@ -25,7 +25,8 @@ from ticlm.datasets.corpus.splits import Splits
 from ticlm.datasets.filters.union import MinChars, Outcome, passed
 from ticlm.datasets.io import records as formats
 from ticlm.datasets.io.dates import moment
-from ticlm.datasets.io.documents import Bad, Document, Fields, FileDocuments, Piece
+from ticlm.datasets.io.documents import Bad, Document, Fields, Piece
+from ticlm.datasets.io.file_documents import FileDocuments
 
 MAY = datetime(2013, 5, 1, tzinfo=UTC)
 
