@@ -2,8 +2,8 @@
 
 Statements are the facts of the day, and an item links to the article about it in the encyclopedia. Volunteers respell
 labels in other case, add aliases, wrong statements that are deprecated, statements without a value and former objects
-below the present one, and split items in two that are merged later. None of that changes a fact, so `wikidata_truth`
-knows what changed between two days without looking at items.
+below the present one, and split items in two that are merged later. None of that changes a fact, so
+`benchmarks/truth/wikidata.py` knows what changed between two days without looking at items.
 """
 
 from __future__ import annotations
