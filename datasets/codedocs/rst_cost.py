@@ -91,8 +91,8 @@ def bounded_reader() -> Any:
                 return True
         return False
 
-    class Reader(standalone.Reader):  # type: ignore[misc]
+    class BoundedReader(standalone.Reader):  # type: ignore[misc]
         def get_transforms(self) -> list[Any]:
             return [*super().get_transforms(), Bounded]
 
-    return Reader
+    return BoundedReader

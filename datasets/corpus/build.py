@@ -22,7 +22,7 @@ from ticlm.datasets.corpus import build_records, dedup_pass, scan_index, staging
 from ticlm.datasets.corpus.build_records import BuildPlan
 from ticlm.datasets.corpus.ledger import balance
 from ticlm.datasets.corpus.ledger.counts import Known
-from ticlm.datasets.corpus.ledger.history import History, Unread
+from ticlm.datasets.corpus.ledger.history import BuildHistory, Unread
 from ticlm.datasets.corpus.ledger.warnings import out_of_reach
 from ticlm.datasets.corpus.periods_build import PeriodsBuild
 from ticlm.datasets.corpus.recipe import CorpusRecipe
@@ -47,7 +47,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     store = Store(Store(store_root).uri(paths.corpus(recipe.id)))
     _same_recipe(store, recipe)
     staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
-    history = History.of(store, recipe)
+    history = BuildHistory.of(store, recipe)
     waiting = build_records.unfinished_plan(store, staged)
     try:
         unread = history.unread()
@@ -70,7 +70,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
         try:
             if plan := work.unfinished():
                 work.finish(plan)
-                unread = History.of(store, recipe).unread()
+                unread = BuildHistory.of(store, recipe).unread()
             work.finish(work.scanned(unread))
         except InputError:
             if not store.exists(INFO):  # nothing stands yet: other inputs may do
@@ -101,7 +101,7 @@ class _Build:
     def scanned(self, unread: Unread) -> BuildPlan | None:
         """Read the inputs that were not read yet, and return a plan for them; None if there are none."""
         inputs = unread.inputs
-        history = History.of(self.store, self.recipe)
+        history = BuildHistory.of(self.store, self.recipe)
         if not inputs and history.lost:
             raise history.unlike(history.lost[0], "none of its inputs is there")
         if not inputs:
@@ -176,7 +176,7 @@ class _Build:
         scans = self._indexed(plan)
         periods = self.recipe.periods.model_copy(update={"last": plan.last})
         recipe = self.recipe.model_copy(update={"periods": periods})  # the build may have begun under another `last`
-        history = History(recipe, build_records.builds(self.store), plan.built)
+        history = BuildHistory(recipe, build_records.builds(self.store), plan.built)
         record = balance.account(plan, scans, history)
         for line in record.warnings:
             self.progress(f"warning: {line}")

@@ -31,7 +31,7 @@ def period_folder(folder: str, period: str) -> str:
     return f"{folder}/{paths.period(period)}"
 
 
-class Span(NamedTuple):
+class GroupRange(NamedTuple):
     """Consecutive row groups of a run, `first` to `last` (inclusive)."""
 
     run: str
@@ -47,7 +47,7 @@ class DocumentSpan(Settings):
     low: int
     high: int
     bytes: int
-    spans: tuple[Span, ...]
+    spans: tuple[GroupRange, ...]
 
 
 class Staged(NamedTuple):
@@ -101,15 +101,15 @@ def staged(store: Store, part: DocumentSpan) -> Iterator[tuple[Split, Staged]]:
             yield split, Staged(*(mine[name].to_pylist() for name in ("text", "source", "host")))
 
 
-def _spans(groups: Sequence[Group]) -> tuple[Span, ...]:
+def _spans(groups: Sequence[Group]) -> tuple[GroupRange, ...]:
     """Return the places of these row groups: in a run, those of a range of the order follow one another."""
     numbers: dict[str, list[int]] = {}
     for group in groups:
         numbers.setdefault(group.run, []).append(group.group)
-    return tuple(Span(run, min(found), max(found)) for run, found in sorted(numbers.items()))
+    return tuple(GroupRange(run, min(found), max(found)) for run, found in sorted(numbers.items()))
 
 
-def collect(store: Store, where: Sequence[Span], low: int, high: int) -> pa.Table:
+def collect(store: Store, where: Sequence[GroupRange], low: int, high: int) -> pa.Table:
     """Return the documents of these row groups whose place is in [low, high), in order."""
     tables = []
     for run, first, last in where:

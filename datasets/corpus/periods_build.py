@@ -20,7 +20,7 @@ from ticlm.datasets.corpus import dedup_pass, dedup_plan, shards, tokenize
 from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import pack as packing
 from ticlm.datasets.corpus.build_records import BuildRecord
-from ticlm.datasets.corpus.ledger.history import History
+from ticlm.datasets.corpus.ledger.history import BuildHistory
 from ticlm.datasets.corpus.ledger.warnings import little_text
 from ticlm.datasets.corpus.pack import Bundle
 from ticlm.datasets.corpus.parts import DocumentSpan, parts_of
@@ -61,7 +61,7 @@ class PeriodsBuild:
             self.published = recipe.tokenizer.save(store)  # first of all, as it may not load, nor suit the rows
             recipe.columns(store, self.published)
 
-    def build(self, record: BuildRecord, scans: ScanIndex, history: History) -> None:
+    def build(self, record: BuildRecord, scans: ScanIndex, history: BuildHistory) -> None:
         """Build the periods of a record that are not finished. Of the windows of `history.replayed`, all periods
         are judged from the first on."""
         labels = self.store.folders(paths.PERIODS)
@@ -101,7 +101,7 @@ class PeriodsBuild:
             yield some
 
     def _built(
-        self, parts: Mapping[str, Sequence[DocumentSpan]], record: BuildRecord, scans: ScanIndex, history: History
+        self, parts: Mapping[str, Sequence[DocumentSpan]], record: BuildRecord, scans: ScanIndex, history: BuildHistory
     ) -> Iterator[tuple[str, int]]:
         """Build some periods that are judged, and yield each with the number of its train tokens."""
         if not parts:
@@ -192,7 +192,7 @@ class PeriodsBuild:
         mine = [(bundle, [some for some in written if some.period == bundle.period.label]) for bundle in bundles]
         yield from each(partial(packing.publish, self.store, self.staged, recipe.held_out), mine, size)
 
-    def _bundle(self, label: str, record: BuildRecord, parts: int, history: History) -> Bundle:
+    def _bundle(self, label: str, record: BuildRecord, parts: int, history: BuildHistory) -> Bundle:
         return Bundle(
             period=self.recipe.calendar.period(label),
             attempt=Attempt(self.store, paths.period(label)).name,

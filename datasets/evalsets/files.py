@@ -113,7 +113,7 @@ def _read(buckets: Buckets, files: ExampleFiles, named: tuple[str, Input]) -> No
         for number, record in records.records(entry.path, 0, None, ()):
             read += 1
             try:
-                if isinstance(record, records.Unusable):
+                if isinstance(record, records.BadRecord):
                     raise UnusableExample(record.reason)
                 label, example = _placed(files, record, entry.path), _example(files.fields, record)
             except UnusableExample as why:

@@ -78,10 +78,10 @@ class InvariantLama(Settings):
         return input_files(self.templates, records.SUFFIXES, "examples.templates") if self.templates else []
 
     def _probe(
-        self, row: Mapping[str, Any] | records.Unusable, templates: Mapping[str, str], seen: set[Fact], name: str
+        self, row: Mapping[str, Any] | records.BadRecord, templates: Mapping[str, str], seen: set[Fact], name: str
     ) -> Example:
         """Return the probe of a row; `seen` holds the facts before it. Raises UnusableExample."""
-        if isinstance(row, records.Unusable):
+        if isinstance(row, records.BadRecord):
             raise UnusableExample(row.reason)
         fact = trex.fact_of(row)
         self.invariant.check(fact)
@@ -91,7 +91,7 @@ class InvariantLama(Settings):
         return trex.probe(fact, row, templates, name)
 
 
-def _step(row: Mapping[str, Any] | records.Unusable) -> str:
+def _step(row: Mapping[str, Any] | records.BadRecord) -> str:
     """Return the relation under which a row is counted."""
-    relation = None if isinstance(row, records.Unusable) else row.get("predicate_id")
+    relation = None if isinstance(row, records.BadRecord) else row.get("predicate_id")
     return relation if isinstance(relation, str) else ROWS

@@ -59,7 +59,7 @@ class ProbeFiles(Settings):
             for line, record in records.records(entry.path, 0, None, FIELDS):
                 read += 1
                 try:
-                    if isinstance(record, records.Unusable):
+                    if isinstance(record, records.BadRecord):
                         raise UnusableExample(record.reason)
                     label = self.period or placed(record.get("timestamp"), self.periods)
                     if label in context.built:

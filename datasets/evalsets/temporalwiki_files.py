@@ -22,7 +22,7 @@ from ticlm.datasets.examples.placing import OnePeriod, period_of
 from ticlm.datasets.io import csv_rows
 from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.listing import Patterns
-from ticlm.datasets.io.records import Unusable
+from ticlm.datasets.io.records import BadRecord
 from ticlm.datasets.wikidata.choosing import SURPLUS
 from ticlm.datasets.wikidata.triplets import REPEATED
 
@@ -129,7 +129,7 @@ def _probes(paths: Sequence[str], subset: str) -> tuple[list[Example], Step]:
         column = _object_column(path)
         for _, row in csv_rows.rows(path):
             read += 1
-            reason = row.reason if isinstance(row, Unusable) else _add(row, column, subset, found)
+            reason = row.reason if isinstance(row, BadRecord) else _add(row, column, subset, found)
             if reason:
                 dropped[reason] += 1
     return list(found.values()), Step(name=f"{subset} triplets", read=read, dropped=dict(sorted(dropped.items())))

@@ -15,7 +15,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.examples import Example
 from ticlm.core.mixture import Subset
 from ticlm.core.settings import Settings
-from ticlm.datasets.io.executor import Executor, Workers
+from ticlm.datasets.io.executor import Executor, WorkerPool
 from ticlm.datasets.text import pipelines
 
 CHUNK = 256
@@ -118,7 +118,7 @@ class WordTagger:
         }
 
 
-WordTaggers = Workers[Sequence[str], list[Grouped]]
+WordTaggers = WorkerPool[Sequence[str], list[Grouped]]
 
 
 def taggers(executor: Executor, wanted: WordTags) -> WordTaggers:

@@ -161,7 +161,7 @@ but not two (`at_least: 2`).
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FilterOutcome:
     """The result of a list of filters: the document, or the reason to leave it out.
 
     `step` is the index of the filter that left it out; `edited` are the indices of those that changed it.
@@ -173,14 +173,14 @@ class Outcome:
     edited: tuple[int, ...] = ()
 
 
-def passed(document: Document, filters: Sequence[Filter]) -> Outcome:
+def passed(document: Document, filters: Sequence[Filter]) -> FilterOutcome:
     """Apply the filters in turn, up to the first that leaves the document out."""
     edited: list[int] = []
     for number, step in enumerate(filters):
         outcome = step(document)
         if isinstance(outcome, str):
-            return Outcome(None, outcome, number, tuple(edited))
+            return FilterOutcome(None, outcome, number, tuple(edited))
         if outcome is not document:
             edited.append(number)
             document = outcome
-    return Outcome(document, edited=tuple(edited))
+    return FilterOutcome(document, edited=tuple(edited))

@@ -16,7 +16,7 @@ from ticlm.core.settings import Settings
 from ticlm.datasets.generation import answers
 from ticlm.datasets.generation.calls import PromptCalls
 from ticlm.datasets.generation.judging import JudgeVotes, Verdict, judged
-from ticlm.datasets.generation.passages import Draft, Passage, QuestionKind, TaggedText
+from ticlm.datasets.generation.passages import ArticlePassage, Draft, QuestionKind, TaggedText
 from ticlm.datasets.generation.prompts import one_line
 from ticlm.datasets.generation.rules import SAME
 from ticlm.datasets.generation.writing import Months, QuestionWriter
@@ -144,7 +144,7 @@ class QuestionMaker:
             return TWICE
         return CROWDED if full[draft.passage.article] >= self.per_article else ""
 
-    def _passages(self, kind: QuestionKind, rows: Sequence[Example], account: Account) -> list[Passage]:
+    def _passages(self, kind: QuestionKind, rows: Sequence[Example], account: Account) -> list[ArticlePassage]:
         """Return the rows as passages with their entities, without those that no question can be made from."""
         usable = []
         for row in rows:
@@ -163,7 +163,7 @@ class QuestionMaker:
         found = []
         for row in usable:
             old = next(tagged) if revised else None
-            passage = Passage(row.id, row.about["title"], row.about["article"], next(tagged), old)
+            passage = ArticlePassage(row.id, row.about["title"], row.about["article"], next(tagged), old)
             if all(version.spans for version in passage.versions):
                 found.append(passage)
             else:
@@ -171,7 +171,7 @@ class QuestionMaker:
         return found
 
     def _written(
-        self, kind: QuestionKind, passages: Sequence[Passage], months: Months, account: Account
+        self, kind: QuestionKind, passages: Sequence[ArticlePassage], months: Months, account: Account
     ) -> list[Draft]:
         found = []
         for outcome in (one for several in self.writer.write(kind, passages, months) for one in several):

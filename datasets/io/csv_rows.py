@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from ticlm.core.errors import InputError
 from ticlm.datasets.io.fetching import Unreachable, opened
-from ticlm.datasets.io.records import Unusable
+from ticlm.datasets.io.records import BadRecord
 
 CELL = 64 << 20
 """Characters that a cell may have."""
@@ -39,7 +39,7 @@ def listed(names: tuple[str, ...]) -> str:
     return ", ".join(shown) + (f" and {len(names) - 20} more" if len(names) > 20 else "") if any(shown) else "no line"
 
 
-def rows(path: str) -> Iterator[tuple[int, Row | Unusable]]:
+def rows(path: str) -> Iterator[tuple[int, Row | BadRecord]]:
     """Yield (line, row) of a file, or why the line has no row. `line` is where the row ends: cells may have newlines.
 
     A quote that is opened and never closed would take the rest of the file for one cell. So a row of several lines that
@@ -79,7 +79,7 @@ class _Lines:
         row = self._row()
         return () if row is None else tuple(row)
 
-    def rows(self, names: tuple[str, ...]) -> Iterator[tuple[int, Row | Unusable]]:
+    def rows(self, names: tuple[str, ...]) -> Iterator[tuple[int, Row | BadRecord]]:
         """Yield (line, row) of all rows that are left; a blank line is none."""
         while True:
             error = ""
@@ -93,7 +93,7 @@ class _Lines:
                 yield from self._only_first()
             elif error or len(row) != len(names):
                 if error or row:
-                    yield self._number, Unusable(error or UNEVEN)
+                    yield self._number, BadRecord(error or UNEVEN)
             else:
                 yield self._number, dict(zip(names, row))
 
@@ -123,7 +123,7 @@ class _Lines:
             self._taken.append(line)
             yield line
 
-    def _only_first(self) -> Iterator[tuple[int, Unusable]]:
+    def _only_first(self) -> Iterator[tuple[int, BadRecord]]:
         """Yield the first of the lines that were taken as one without a row, and put the others back."""
         first = self._number - len(self._taken) + 1
         behind = self._taken[1:]
@@ -133,4 +133,4 @@ class _Lines:
             self._back.extendleft(reversed(behind))
             behind = []
         for number in range(first, first + len(behind) + 1):
-            yield number, Unusable(SWALLOWED)
+            yield number, BadRecord(SWALLOWED)

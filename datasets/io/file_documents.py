@@ -65,7 +65,7 @@ class FileDocuments(Documents):
         before: int | None = None
         for number, record in records.records(path, piece.start, piece.end, self.fields.names()):
             outcome: Document | Bad
-            if isinstance(record, records.Unusable):
+            if isinstance(record, records.BadRecord):
                 outcome, rows = Bad(record.reason, "", lost=record.lost), record.rows
             else:
                 outcome, rows = self.fields.document(record, ""), 1
@@ -79,7 +79,7 @@ class FileDocuments(Documents):
 
 def first_records(path: str, names: Sequence[str]) -> Iterator[records.Record]:
     """Yield the records at the beginning of a file, in order; of Parquet, only columns of these names."""
-    return (record for _, record in records.records(path, 0, None, names) if not isinstance(record, records.Unusable))
+    return (record for _, record in records.records(path, 0, None, names) if not isinstance(record, records.BadRecord))
 
 
 def columns(path: str) -> list[str]:

@@ -30,7 +30,7 @@ Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Unusable:
+class BadRecord:
     """Why a line has no record. A break stands for all `rows` from there on to the end of the damaged part, 0 if their
     number is not known, and for `lost` bytes of the file that could not be read."""
 
@@ -58,7 +58,7 @@ def stretches(path: str, size: int) -> list[tuple[int, int | None]]:
     return [(start, min(start + step, groups)) for start in range(0, groups, step)]
 
 
-def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | Unusable]]:
+def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | BadRecord]]:
     """Yield (line, record) of a range, with lines counted from 1 at its start, or why the line has no record.
 
     A range has the lines that begin in it. JSON lines that are packed end where their packing breaks. Of Parquet, a
@@ -98,25 +98,25 @@ class _Broken(Exception):
         self.lost = lost
 
 
-def _json_lines(path: str, start: int, end: int | None) -> Iterator[tuple[int, Record | Unusable]]:
+def _json_lines(path: str, start: int, end: int | None) -> Iterator[tuple[int, Record | BadRecord]]:
     number = 0
     try:
         for number, line in enumerate(_stretch(path, start, end), 1):
             if line is None:
-                yield number, Unusable(TOO_LONG)
+                yield number, BadRecord(TOO_LONG)
             elif line.strip():
                 yield number, parsed(line)
     except _Broken as error:
-        yield number + 1, Unusable(BROKEN, 0, error.lost)
+        yield number + 1, BadRecord(BROKEN, 0, error.lost)
 
 
-def parsed(line: bytes) -> Record | Unusable:
+def parsed(line: bytes) -> Record | BadRecord:
     """Return the JSON object of a line, or why it has none."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
-        return Unusable("broken JSON line")
-    return record if isinstance(record, dict) else Unusable("not a JSON object")
+        return BadRecord("broken JSON line")
+    return record if isinstance(record, dict) else BadRecord("not a JSON object")
 
 
 def _stretch(path: str, start: int, end: int | None) -> Iterator[bytes | None]:
@@ -201,7 +201,7 @@ def _zstd() -> Any:
     return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
 
 
-def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | Unusable]]:
+def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | BadRecord]]:
     before = 0
     try:
         with parquet(path) as file:
@@ -213,10 +213,10 @@ def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Itera
                 before += file.metadata.row_group(group).num_rows
     except _damage() as error:
         _raise_of_storage(error)
-        yield before + 1, Unusable(BROKEN, 0)
+        yield before + 1, BadRecord(BROKEN, 0)
 
 
-def _group(file: Any, group: int, read: Sequence[str] | None, before: int) -> Iterator[tuple[int, Record | Unusable]]:
+def _group(file: Any, group: int, read: Sequence[str] | None, before: int) -> Iterator[tuple[int, Record | BadRecord]]:
     """Yield the rows of a row group; of a damaged one, those before the damage, as far as whole batches go."""
     about = file.metadata.row_group(group)
     done = 0
@@ -229,7 +229,7 @@ def _group(file: Any, group: int, read: Sequence[str] | None, before: int) -> It
         _raise_of_storage(error)
         packed = sum(about.column(at).total_compressed_size for at in range(about.num_columns))
         left = about.num_rows - done
-        yield before + done + 1, Unusable(BROKEN_GROUP, left, packed * left // max(about.num_rows, 1))
+        yield before + done + 1, BadRecord(BROKEN_GROUP, left, packed * left // max(about.num_rows, 1))
 
 
 def _raise_of_storage(error: Exception) -> None:

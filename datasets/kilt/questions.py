@@ -62,7 +62,7 @@ class KiltQuestions(Settings):
         for entry in (one for one in context.inputs if one.path not in named):
             for number, record in records.records(entry.path, 0, None, ()):
                 read += 1
-                row = record.reason if isinstance(record, records.Unusable) else parsed(record, asked)
+                row = record.reason if isinstance(record, records.BadRecord) else parsed(record, asked)
                 name = "" if isinstance(row, str) else row.id or f"{entry.path.rsplit('/', 1)[-1]}:{number}"
                 if isinstance(row, str):
                     dropped[row] += 1

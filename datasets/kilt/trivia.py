@@ -39,7 +39,7 @@ def questions_in(paths: Sequence[str], setting: str) -> tuple[dict[str, str], St
         before = len(found)
         for row in _rows(path):
             read += 1
-            pair = row.reason if isinstance(row, records.Unusable) else _question(row)
+            pair = row.reason if isinstance(row, records.BadRecord) else _question(row)
             if isinstance(pair, str):
                 dropped[pair] += 1
             else:
@@ -61,7 +61,7 @@ def _question(row: records.Record) -> tuple[str, str] | str:
     return pair if is_text(*pair) else UNREADABLE
 
 
-def _rows(path: str) -> Iterator[records.Record | records.Unusable]:
+def _rows(path: str) -> Iterator[records.Record | records.BadRecord]:
     """Yield the rows of a file. Raises InputError for a `.json` that is no JSON, or has no list of rows."""
     if not path.endswith(".json"):
         yield from (row for _, row in records.records(path, 0, None, ()))
@@ -74,4 +74,4 @@ def _rows(path: str) -> Iterator[records.Record | records.Unusable]:
     data = whole.get("Data") if isinstance(whole, dict) else whole
     if not isinstance(data, list):
         raise InputError(f'{path}: expected {{"Data": [rows]}} or a list of rows, found a {type(data).__name__}')
-    yield from (row if isinstance(row, dict) else records.Unusable("not a JSON object") for row in data)
+    yield from (row if isinstance(row, dict) else records.BadRecord("not a JSON object") for row in data)

@@ -28,7 +28,7 @@ from ticlm.datasets.io import csv_rows
 from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.fetching import opened
 from ticlm.datasets.io.listing import Patterns
-from ticlm.datasets.io.records import Unusable
+from ticlm.datasets.io.records import BadRecord
 from ticlm.datasets.lama.collecting import Collected
 from ticlm.datasets.lama.schema import strings
 from ticlm.datasets.lama.words import words
@@ -113,11 +113,15 @@ def _columns_of(path: str) -> _Columns:
 
 
 def _probe(
-    row: Mapping[str, str] | Unusable, columns: _Columns, known: _AnswersFile | None, name: str, remarks: list[str]
+    row: Mapping[str, str] | BadRecord,
+    columns: _Columns,
+    known: _AnswersFile | None,
+    name: str,
+    remarks: list[str],
 ) -> Example:
     """Return the probe of a row, and append what is odd about it to `remarks`; `name` is its id if it has none. Raises
     UnusableExample."""
-    if isinstance(row, Unusable):
+    if isinstance(row, BadRecord):
         raise UnusableExample(row.reason)
     given = row[columns.id].strip()
     own = strings([_SENTINEL.sub(" ", part).strip() for part in row[columns.answer].split(";")], "answers")

@@ -145,7 +145,7 @@ def damaged_lines(path: str) -> list[str]:
     ]
 
 
-class Replay:
+class ReplayClient:
     """A client that answers from a journal and asks nobody."""
 
     def __init__(self, path: str, model: ChatModel) -> None:

@@ -63,7 +63,7 @@ class ArticleDocuments(Documents):
                 rows = [record for _, record in islice(self._records(Piece(input=entry)), FIRST_ROWS)]
             except (InputError, Unreachable):  # which the build itself reports, under its limits
                 return
-            found = [self._dated(row) for row in rows if not isinstance(row, records.Unusable)]
+            found = [self._dated(row) for row in rows if not isinstance(row, records.BadRecord)]
             if wrong := self.fields.wrong(found):
                 names = ", ".join(dict.fromkeys(name for row in found for name in row))
                 raise InputError(f"{entry.path}: {wrong}; its columns are {names}")
@@ -74,7 +74,7 @@ class ArticleDocuments(Documents):
         before: int | None = None
         for number, record in self._records(piece):
             outcome: Document | Bad
-            if isinstance(record, records.Unusable):
+            if isinstance(record, records.BadRecord):
                 outcome = Bad(record.reason, "", lost=record.lost)
             else:
                 outcome = self._document(record)
@@ -83,7 +83,7 @@ class ArticleDocuments(Documents):
                 outcome = replace(outcome, where=f"{path}:{before + number}")
             yield outcome
 
-    def _records(self, piece: Piece) -> Iterator[tuple[int, records.Record | records.Unusable]]:
+    def _records(self, piece: Piece) -> Iterator[tuple[int, records.Record | records.BadRecord]]:
         path = piece.input.path
         if path.endswith(".json"):
             yield 1, _whole(path)
@@ -106,7 +106,7 @@ class ArticleDocuments(Documents):
         return replace(outcome, text=f"{first}\n{outcome.text}")
 
 
-def _whole(path: str) -> records.Record | records.Unusable:
+def _whole(path: str) -> records.Record | records.BadRecord:
     """Return the record of a file with one JSON object."""
     try:
         with opened(path) as raw:
@@ -116,5 +116,5 @@ def _whole(path: str) -> records.Record | records.Unusable:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     if len(data) > records.LINE_BYTES:
-        return records.Unusable(records.TOO_LONG)
+        return records.BadRecord(records.TOO_LONG)
     return records.parsed(data)

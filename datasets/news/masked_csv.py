@@ -15,7 +15,7 @@ from ticlm.core.periods import Calendar, Label, span
 from ticlm.core.settings import Settings
 from ticlm.datasets.io import csv_rows, listing
 from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece
-from ticlm.datasets.io.records import Unusable
+from ticlm.datasets.io.records import BadRecord
 from ticlm.datasets.text.spans import inline, restore
 
 SUFFIXES = (".csv",)
@@ -80,7 +80,7 @@ class MaskedCsv(MaskedRows, Documents):
         when = datetime.combine(span(label)[0], time(), UTC)
         for line, row in csv_rows.rows(path):
             where = f"{path}:{line}"
-            yield Bad(row.reason, where, when) if isinstance(row, Unusable) else self._document(row, where, when)
+            yield Bad(row.reason, where, when) if isinstance(row, BadRecord) else self._document(row, where, when)
 
     def _document(self, row: Mapping[str, str], where: str, when: datetime) -> Document | Bad:
         masked, target, original = (row.get(name, "") for name in (INPUT, OUTPUT, ORIGINAL))

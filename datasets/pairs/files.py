@@ -23,7 +23,7 @@ FIRST_ROWS = 1000
 """Rows of the first file that are looked at before a build, until one is a pair."""
 
 
-class Pair(NamedTuple):
+class TuningPair(NamedTuple):
     """One row of fine-tuning."""
 
     id: str
@@ -39,7 +39,7 @@ class PairFiles(Documents):
     """Files, globs, or folders (all files of a known format below them), local or remote."""
 
     @abstractmethod
-    def pair(self, record: records.Record) -> Pair | str:
+    def pair(self, record: records.Record) -> TuningPair | str:
         """Return the pair of a record, or the reason why it is none."""
         raise NotImplementedError
 
@@ -68,7 +68,7 @@ class PairFiles(Documents):
                 found = [row for _, row in islice(records.records(entry.path, 0, None, ()), FIRST_ROWS)]
             except (InputError, Unreachable):  # which the build itself reports, under its limits
                 return
-            tried = [row.reason if isinstance(row, records.Unusable) else self.pair(row) for row in found]
+            tried = [row.reason if isinstance(row, records.BadRecord) else self.pair(row) for row in found]
             if tried and all(isinstance(one, str) for one in tried):
                 raise InputError(
                     f"{entry.path}: none of its first {len(tried):,} rows is a pair; the first: {tried[0]}"
@@ -80,7 +80,7 @@ class PairFiles(Documents):
         before: int | None = None
         for number, record in records.records(path, piece.start, piece.end, ()):
             when, lost = None, 0
-            if isinstance(record, records.Unusable):
+            if isinstance(record, records.BadRecord):
                 outcome: Document | str = record.reason
                 lost = record.lost
             else:

@@ -34,7 +34,7 @@ class Located:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RevisedPassage:
     """A passage of the newer text and what it is. `old` is its counterpart in the older text; an added one has none.
 
     A passage that `moved` has its counterpart at another place of the older text. Passages that differ in case,
@@ -53,10 +53,10 @@ class Part:
 class Revisions:
     """The newer text in parts, in its order, and the number of passages of the older text that are gone."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[RevisedPassage, ...]
     deleted: int
 
-    def of(self, kind: Kind) -> list[Part]:
+    def of(self, kind: Kind) -> list[RevisedPassage]:
         """Return the parts of a kind."""
         return [part for part in self.parts if part.kind == kind]
 
@@ -70,7 +70,7 @@ class Revisions:
         return "\n".join(_by_paragraph(self.of("same")))
 
 
-def _by_paragraph(parts: Iterable[Part]) -> Iterator[str]:
+def _by_paragraph(parts: Iterable[RevisedPassage]) -> Iterator[str]:
     paragraphs: dict[int, list[str]] = {}
     for part in parts:
         paragraphs.setdefault(part.paragraph, []).append(part.new.text)
@@ -88,16 +88,16 @@ def revisions(old: Sequence[str], new: Sequence[str], moved: Literal["changed", 
     Raises TooRepetitive if both versions have too many equal lines.
     """
     before, after = _paragraphs(old), _paragraphs(new)
-    hunks: list[_Hunk | Part] = []
+    hunks: list[_Hunk | RevisedPassage] = []
     for tag, i, j, k, m in blocks(old, new):
         if tag == "equal":
-            hunks += [Part("same", n, after[n], before[o]) for o, n in zip(range(i, j), range(k, m))]
+            hunks += [RevisedPassage("same", n, after[n], before[o]) for o, n in zip(range(i, j), range(k, m))]
         else:
             hunks += _hunks(_sentences(before, i, j), _sentences(after, k, m))
     lost = _moves([hunk for hunk in hunks if isinstance(hunk, _Hunk)], moved == "unchanged")
-    parts: list[Part] = []
+    parts: list[RevisedPassage] = []
     for hunk in hunks:
-        if isinstance(hunk, Part):
+        if isinstance(hunk, RevisedPassage):
             parts.append(hunk)
         else:
             found, gone = hunk.parts()
@@ -127,12 +127,12 @@ class _Hunk:
 
     old: list[_Sentence]
     new: list[_Sentence]
-    settled: dict[int, Part]
+    settled: dict[int, RevisedPassage]
     """Parts that need no counterpart from this hunk, by the number of the newer sentence."""
     taken: set[int] = field(default_factory=set)
     """Numbers of the older sentences that have moved elsewhere."""
 
-    def parts(self) -> tuple[list[Part], list[_Sentence]]:
+    def parts(self) -> tuple[list[RevisedPassage], list[_Sentence]]:
         """Return the parts of the newer sentences, and the older ones that are gone."""
         open_ = [n for n in range(len(self.new)) if n not in self.settled]
         left = [sentence for o, sentence in enumerate(self.old) if o not in self.taken]
@@ -142,20 +142,20 @@ class _Hunk:
             if n in self.settled:
                 found.append(self.settled[n])
             elif n in pairs:
-                found.append(Part("revised", sentence.paragraph, sentence.at, left[pairs[n]].at))
+                found.append(RevisedPassage("revised", sentence.paragraph, sentence.at, left[pairs[n]].at))
             else:
-                found.append(Part("added", sentence.paragraph, sentence.at))
+                found.append(RevisedPassage("added", sentence.paragraph, sentence.at))
         paired = set(pairs.values())
         return found, [sentence for o, sentence in enumerate(left) if o not in paired]
 
 
-def _hunks(old: Sequence[_Sentence], new: Sequence[_Sentence]) -> Iterator[_Hunk | Part]:
+def _hunks(old: Sequence[_Sentence], new: Sequence[_Sentence]) -> Iterator[_Hunk | RevisedPassage]:
     """Yield the shared sentences of replaced paragraphs as parts, and what lies between them."""
     for tag, i, j, k, m in blocks([one.at.text for one in old], [one.at.text for one in new]):
         if tag == "equal":
-            yield from (Part("same", n.paragraph, n.at, o.at) for o, n in zip(old[i:j], new[k:m]))
+            yield from (RevisedPassage("same", n.paragraph, n.at, o.at) for o, n in zip(old[i:j], new[k:m]))
         else:
-            empty = {n: Part("same", one.paragraph, one.at) for n, one in enumerate(new[k:m]) if not one.key}
+            empty = {n: RevisedPassage("same", one.paragraph, one.at) for n, one in enumerate(new[k:m]) if not one.key}
             yield _Hunk([one for one in old[i:j] if one.key], list(new[k:m]), empty)
 
 
@@ -174,7 +174,9 @@ def _moves(hunks: Sequence[_Hunk], same: bool) -> list[_Sentence]:
                 home.taken.add(o)
                 older = home.old[o]
                 kind: Kind = "same" if same else "added"
-                hunk.settled[n] = Part(kind, sentence.paragraph, sentence.at, older.at if same else None, moved=True)
+                hunk.settled[n] = RevisedPassage(
+                    kind, sentence.paragraph, sentence.at, older.at if same else None, moved=True
+                )
                 lost += [] if same else [older]
     return lost
 
@@ -222,13 +224,13 @@ def _sentences(paragraphs: Sequence[Located], first: int, end: int) -> list[_Sen
     ]
 
 
-def _joined(parts: Iterable[Part], text: str) -> Iterator[Part]:
+def _joined(parts: Iterable[RevisedPassage], text: str) -> Iterator[RevisedPassage]:
     """Yield the parts, with neighbouring added ones of a paragraph as one."""
-    held: Part | None = None
+    held: RevisedPassage | None = None
     for part in parts:
         if held is not None and part.kind == held.kind == "added" and _together(part, held):
             new = Located(text[held.new.begin : part.new.end], held.new.begin, part.new.end)
-            held = Part("added", held.paragraph, new, moved=held.moved)
+            held = RevisedPassage("added", held.paragraph, new, moved=held.moved)
             continue
         if held is not None:
             yield held
@@ -237,7 +239,7 @@ def _joined(parts: Iterable[Part], text: str) -> Iterator[Part]:
         yield held
 
 
-def _together(part: Part, before: Part) -> bool:
+def _together(part: RevisedPassage, before: RevisedPassage) -> bool:
     return part.paragraph == before.paragraph and part.moved == before.moved
 
 

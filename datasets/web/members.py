@@ -29,7 +29,7 @@ ZSTD_WINDOW = 1 << 27  # as much as its command line allows
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MemberGap:
     """A place whose bytes, from `offset` on, belong to no member."""
 
     reason: str
@@ -86,8 +86,8 @@ class Member(ABC):
     def _more(self) -> bytes: ...
 
 
-def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap | End]:
-    """Yield all members in order, a Gap where there should have been one, and the End. Read each to its end before the
+def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | MemberGap | End]:
+    """Yield all members in order, a MemberGap where one is missing, and the End. Read each to its end before the
     next.
 
     The first bytes tell how the file is compressed. The end of a damaged member is not known, so the search for the
@@ -100,12 +100,12 @@ def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap | End]:
     if start:
         kind = _Gzip
     elif not packed.ahead():
-        yield Gap(EMPTY, 0)
+        yield MemberGap(EMPTY, 0)
     while packed.ahead():
         kinds = (_Gzip, _Zstd, _Plain) if kind is None else (kind,)
         found = next((one for one in kinds if one.STARTS.match(packed.held)), None)
         if found is None:
-            yield Gap(GARBAGE, packed.offset)
+            yield MemberGap(GARBAGE, packed.offset)
             _search(packed, kinds)
             continue
         kind = found

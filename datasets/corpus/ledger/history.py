@@ -17,7 +17,7 @@ from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar, span
 from ticlm.core.store import Store, read_record
-from ticlm.datasets.corpus.build_records import BuildRecord, Counted, builders, builds, cut_short
+from ticlm.datasets.corpus.build_records import BuildRecord, RecordSum, builders, builds, cut_short
 from ticlm.datasets.corpus.ledger.counts import Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.staging import OPEN
@@ -36,7 +36,7 @@ class Unread(NamedTuple):
 
 
 @dataclass(frozen=True)
-class History:
+class BuildHistory:
     """What the builds of a corpus did (`records`, oldest first), and the periods that are there now (`built`)."""
 
     recipe: CorpusRecipe
@@ -44,11 +44,11 @@ class History:
     built: Sequence[str]
 
     @staticmethod
-    def of(store: Store, recipe: CorpusRecipe) -> History:
+    def of(store: Store, recipe: CorpusRecipe) -> BuildHistory:
         """Return the history of the corpus in `store`. Raises InputError if the record of a period is damaged."""
         labels = store.folders(paths.PERIODS)
         built = [label for label in labels if read_record(store, paths.period(label)) is not None]
-        return History(recipe, builds(store), built)
+        return BuildHistory(recipe, builds(store), built)
 
     @cached_property
     def made(self) -> dict[str, BuildRecord]:
@@ -120,7 +120,7 @@ class History:
                     found[label][path] = inputs[path]
         return found
 
-    def counted(self, label: str, path: str) -> Counted | None:
+    def counted(self, label: str, path: str) -> RecordSum | None:
         """Return what was taken of the period from the input, or None if that was nothing or is not known."""
         account = self.made[label].accounts.get(path) if label in self.made else None
         return account.periods.get(label) if account is not None and label not in account.refused else None
@@ -133,7 +133,7 @@ class History:
     def known(self, inputs: Sequence[Input]) -> Known:
         """Return what the scans of these inputs must know of earlier builds."""
         changed = {entry.path: entry for entry in inputs}
-        counts: dict[str, dict[str, Counted]] = {}
+        counts: dict[str, dict[str, RecordSum]] = {}
         for label, record in self.made.items():
             for path in changed.keys() & record.accounts.keys():
                 counted = self.counted(label, path)
@@ -245,6 +245,6 @@ def _moved(record: BuildRecord, entry: Input, calendar: Calendar) -> bool:
     return record.last != calendar.last and entry.path in record.beyond
 
 
-def _periods(record: BuildRecord, path: str) -> Mapping[str, Counted]:
+def _periods(record: BuildRecord, path: str) -> Mapping[str, RecordSum]:
     account = record.accounts.get(path)
     return {} if account is None else account.periods
