@@ -39,9 +39,7 @@ from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
 from ticlm.datasets.evalsets.wiki_revisions import WikiRevisions
 from ticlm.datasets.examples.answer_types import with_types
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
-from ticlm.datasets.examples.parts_of_speech import PartsOfSpeech
-from ticlm.datasets.examples.proper_nouns import ProperNouns
-from ticlm.datasets.examples.word_tags import WordTaggers, WordTags, marked, taggers
+from ticlm.datasets.examples.word_tags import PartsOfSpeech, ProperNouns, WordTaggers, WordTags, marked, taggers
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import ExecutorSetting, executing
 from ticlm.datasets.io.lineage import lineage

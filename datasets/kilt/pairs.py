@@ -8,8 +8,7 @@ from ticlm.core.periods import Calendar, Label
 from ticlm.core.settings import Settings
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.kilt.rows import parsed
-from ticlm.datasets.kilt.trivia import SUFFIXES, questions_of
+from ticlm.datasets.kilt.rows import SUFFIXES, parsed, questions_of
 from ticlm.datasets.pairs.files import PairFiles, TuningPair
 
 SNAPSHOT = "201908"

@@ -18,8 +18,7 @@ from ticlm.datasets.examples.placing import period_of
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.kilt.pairs import SNAPSHOT
-from ticlm.datasets.kilt.rows import parsed
-from ticlm.datasets.kilt.trivia import SUFFIXES, questions_in
+from ticlm.datasets.kilt.rows import SUFFIXES, parsed, questions_in
 
 SETTING = "examples.questions"
 
