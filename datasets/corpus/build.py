@@ -3,8 +3,8 @@
 Each step maps a function over small work items, in this process or on Ray. Its results go to the store, and only
 summaries come back. Documents never pass through Ray; memory does not grow with a period's size, except for filters of
 deduplication (`limits.filter_bytes`). Periods are built a few at a time, oldest first, so that the driver holds what it
-knows of those few. A build that was killed continues with what is on the store. The same documents and recipe give the
-same bytes, whatever the executor, and however the work is split, ordered or interrupted.
+knows of those few. A build that was killed continues from the files on the store. The same documents and recipe give
+the same bytes, whatever the executor, and however the work is split, ordered or interrupted.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ class _Build:
         return plan
 
     def _read(self, inputs: Sequence[Input], known: Known) -> tuple[list[str], dict[str, str]]:
-        """Read and stage inputs, a few thousand at a time; return the names of the scans of those that were read, in
-        order, and why the others were not."""
+        """Read and stage inputs, a few thousand at a time; return the names of the scans of all inputs that could be
+        read, in order, and for each other input why it could not."""
         there = set(self.store.files(f"{self.staged}/scans"))
         read = partial(scan_index.read_piece, self.store, f"{self.staged}/scans", self.recipe, known)
         scans: list[str] = []

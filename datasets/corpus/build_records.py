@@ -39,8 +39,8 @@ class RecordSum(NamedTuple):
 
 
 class InputAccount(Settings):
-    """The records of one input by period, and those that are in no period of the corpus (`nowhere`), by reason: also
-    those of a period that is built without them, or not over."""
+    """Counts of the records of one input: by period, and by reason (`nowhere`) where a record is in no period of the
+    corpus. A record of a period that is not over, or that was built without it, counts under `nowhere` too."""
 
     periods: dict[str, RecordSum] = Field(default_factory=dict)
     nowhere: dict[str, int] = Field(default_factory=dict)

@@ -123,7 +123,7 @@ def kept(store: Store, folder: str, part: DocumentSpan, split: Split, documents:
 
 
 def forget(store: Store, current: int, built: Sequence[str]) -> None:
-    """Remove the filters of windows before the `current` one, and those that a later built period has replaced."""
+    """Remove the filters of windows before the `current` one, and filters that a later built period has replaced."""
     for split in store.folders("dedup"):
         for window in store.folders(f"dedup/{split}"):
             saved = store.folders(f"dedup/{split}/{window}")
@@ -134,7 +134,7 @@ def forget(store: Store, current: int, built: Sequence[str]) -> None:
 
 
 def forget_unbuilt(store: Store, built: Sequence[str]) -> None:
-    """Remove the filters of periods that were never built: those of an attempt that was given up."""
+    """Remove the filters of periods that were never built, because the attempt was given up."""
     for split in store.folders("dedup"):
         for window in store.folders(f"dedup/{split}"):
             for label in set(store.folders(f"dedup/{split}/{window}")) - set(built):
@@ -223,7 +223,7 @@ def _apply(documents: Staged, gone: Bools, gone_paragraphs: Bools) -> Staged:
 
 
 def _ahead(read: Callable[[int], Shingled], parts: int) -> Iterator[tuple[int, Shingled]]:
-    """Yield the n-grams of each part; those of the next one are read meanwhile, as numba lets go of Python's lock."""
+    """Yield the n-grams of each part. A thread reads the next part meanwhile, because numba releases Python's lock."""
     with Threads(1) as reader:
         coming = reader.submit(read, 0)
         for number in range(parts):

@@ -20,10 +20,11 @@ from ticlm.datasets.corpus.sorted_runs import SCHEMA, Group
 from ticlm.datasets.corpus.staging import SPLITS
 
 PART_BYTES = 64 << 20
+"""Text of a part. A task holds the documents and the tokens of one part in memory."""
 LEAST_PART_BYTES, PARTS_OF_A_PERIOD = 4 << 20, 16
 """A period of less than PARTS_OF_A_PERIOD parts is cut into smaller ones, so that several tasks share it. A part also
 decodes a row group of each run."""
-END_OF_ORDER = 1 << 64
+END_OF_ORDER = 1 << 64  # places are 64-bit hashes
 
 
 def period_folder(folder: str, period: str) -> str:
@@ -102,7 +103,7 @@ def staged(store: Store, part: DocumentSpan) -> Iterator[tuple[Split, Staged]]:
 
 
 def _spans(groups: Sequence[Group]) -> tuple[GroupRange, ...]:
-    """Return the places of these row groups: in a run, those of a range of the order follow one another."""
+    """Return the places of these row groups. Groups of one range of the order follow one another in a run."""
     numbers: dict[str, list[int]] = {}
     for group in groups:
         numbers.setdefault(group.run, []).append(group.group)

@@ -1,6 +1,6 @@
 """The building of periods from staged documents: merge, deduplicate, train the tokenizer, tokenize, pack.
 
-Periods are built a few together, oldest first, and what is made on the way to one is removed when its record is
+Periods are built a few together, oldest first; the files made on the way to a period are removed when its record is
 written. The driver holds the row groups and parts of those few, and of all others their labels and sizes.
 """
 

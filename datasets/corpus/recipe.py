@@ -45,7 +45,7 @@ FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe and documents begin to give other bytes."""
 BYTES_PER_PAGE = 1765
 """Mean of a page of the packaged synthetic world. With another number, a finished build would read all inputs again."""
-DAYS_PER_MONTH = 30.4
+DAYS_PER_MONTH = 30.4  # rough: only the expected size of a world's period is computed with it
 
 
 class WorldReader(Documents):

@@ -97,7 +97,8 @@ class RowMaker(Protocol):
         ...
 
     def beside(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-        """Return the columns that `rows` yields after those of the shards: what is kept beside each row."""
+        """Return the columns that `rows` yields after the columns of the shards, for data that is kept beside each
+        row."""
         ...
 
     def count(self, stream: TokenStream, columns: tuple[Column, ...]) -> RowCount:

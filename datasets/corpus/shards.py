@@ -27,11 +27,12 @@ from ticlm.datasets.corpus.salient import span_files
 from ticlm.datasets.corpus.tokenizers import ids_of
 
 SHARD_BYTES = 64 << 20
+"""Bytes of the rows of a shard, before Parquet packs them."""
 SHARDS_AT_ONCE = 16
 """Shards of a task: each one reads all tokens of its set, and holds the rows of its shards in memory."""
 TASK_BYTES = SHARDS_AT_ONCE * SHARD_BYTES + (1 << 30)
 """Memory of a task that writes more than one shard: their rows, the order of all rows, and one shard as Parquet."""
-BLOCK_TOKENS = 1 << 22
+BLOCK_TOKENS = 1 << 22  # read at a time: 8 MiB of uint16, so memory does not grow with a stream
 
 
 class Stretch(NamedTuple):

@@ -36,6 +36,7 @@ from ticlm.datasets.wiki import mediawiki
 BREAKS = (*records.BREAKS, *warc_records.BREAKS, mediawiki.BROKEN)
 """Reasons of a Bad that say that an input is damaged."""
 RUN_BYTES = 64 << 20
+"""Characters of text that a reading task holds in memory before it sorts them and writes a run."""
 OUTSIDE = "outside the calendar"
 OPEN = "in a period that is not over"
 UNUSED = "in a global shard that is not used"
@@ -187,8 +188,8 @@ class _Reading:
             self._noted(label, when.date(), place)
 
     def _noted(self, label: str, day: date, place: tuple[int, int]) -> None:
-        """Count what tells the documents of a period that an earlier build had from those that are new. The place in
-        the order is a hash of the document; other records have none."""
+        """Count the documents that an earlier build had of a period, and the sum of their hashes, to tell them from new
+        ones. The place in the order is a hash of the document; other records have none."""
         self.hashes[label] = total = (self.hashes.get(label, 0) + sum(place)) % (1 << 64)
         if any(place):
             self.newest = day if self.newest is None else max(day, self.newest)

@@ -26,11 +26,11 @@ from ticlm.core.integrity.files import verify
 from ticlm.core.store import Attempt, Store, read_record
 from ticlm.datasets.text.words import STEP, mixed
 
-BLOCK_BITS = 512
+BLOCK_BITS = 512  # one cache line of 64 bytes
 BLOCK_BYTES = BLOCK_BITS // 8
-MOST_PROBES = 14
-CHUNK_BYTES = 64 << 20
-PROBED = 1 << 20
+MOST_PROBES = 14  # two mixed words of a hash, each with seven places of nine bits (`holds`)
+CHUNK_BYTES = 64 << 20  # copied, hashed and written at a time, because a filter may fill most of the memory
+PROBED = 1 << 20  # random hashes: a rate of 0.001 gives 1,049 hits, so it is measured to within 3 %
 AHEAD = 32
 """Hashes whose blocks are fetched at a time, so many before their turn."""
 WIDE = 1 << 28

@@ -27,7 +27,8 @@ class Shingled(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is removed: bool[documents], bool[paragraphs]; and how many n-grams were found in the filter, and added."""
+    """Masks of removed documents and paragraphs: bool[documents], bool[paragraphs]; and how many n-grams were found in
+    the filter, and added."""
 
     documents: Bools
     paragraphs: Bools

@@ -128,7 +128,7 @@ class EvolvingQuestions(Settings, version=2):
 
     @property
     def external_inputs(self) -> tuple[str, ...]:
-        """Return a line for each model from outside the timeline, and those of the changes."""
+        """Return a line for each model from outside the timeline, and the lines of the changes."""
         lines = [one.external_inputs for one in (self.tagger, self.chat, self.judge) if one is not None]
         told = [line for line in lines if line is not None]
         return tuple(dict.fromkeys([*open_changes(self.changes).info.external_inputs, *told]))

@@ -24,7 +24,7 @@ from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.listing import Patterns
 
-BUCKETS = 64
+BUCKETS = 64  # a task keeps a file open for each; a period is read from one of them
 STANDS = "in a period that stands"
 Record = Mapping[str, Any]
 

@@ -226,7 +226,7 @@ class _BegunProbes:
 
 
 def _parted(inputs: Sequence[Input]) -> tuple[list[Input], list[Input]]:
-    """Return the inputs of the old corpus without their mark, and those of the new one."""
+    """Return the inputs of the old corpus without their mark, and the inputs of the new one."""
     old = [entry for entry in inputs if entry.group.startswith(OLD)]
     new = [entry for entry in inputs if not entry.group.startswith(OLD)]
     return [entry.model_copy(update={"group": entry.group.removeprefix(OLD)}) for entry in old], new

@@ -58,8 +58,8 @@ class RetrievedContexts(Settings, version=2):
     top: int = Field(1, gt=0)
     """Passages of a question's context, best first."""
     window: Literal["month", "until"] = "month"
-    """Passages that a question may see: `month`, those of its own period and of the sets' first one, as in the paper;
-    `until`, those of all periods up to its own."""
+    """Passages that a question may see: `month`, the passages of its own period and of the first period of the sets, as
+    in the paper; `until`, the passages of all periods up to its own."""
     context: Literal["retrieved", "gold", "gold-window"] = "retrieved"
     """What the context is: passages that were found; the passage that the question was made from (`gold`); or a window
     of that around the answer (`gold-window`), which the paper trains its reader on."""
@@ -108,7 +108,7 @@ class RetrievedContexts(Settings, version=2):
 
     @property
     def external_inputs(self) -> tuple[str, ...]:
-        """Return a line for each model from outside the timeline, those of the other sets included."""
+        """Return a line for each model from outside the timeline, including the models of the other sets."""
         own = self.retriever.external_inputs if self.context == "retrieved" else None
         others = [self._asked, *(source.opened for source in self.passages)]
         lines = [line for one in others for line in one.info.external_inputs]

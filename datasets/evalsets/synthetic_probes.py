@@ -30,8 +30,8 @@ class SyntheticProbes(Settings):
 
     `invariant` holds facts that are known in the first period and true through the last, `updated` those that replaced
     another one in the month, whose object is the outdated answer, and `new` those of subjects and relations that had
-    none before. Facts that were true for some time only are left out. What is invariant depends on the last period: a
-    longer calendar is another set.
+    none before. Facts that were true for some time only are left out. The last period decides which facts are
+    invariant, so a longer calendar is another set.
     """
 
     kind: Literal["synthetic-probes"] = "synthetic-probes"

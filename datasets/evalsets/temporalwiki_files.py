@@ -28,7 +28,7 @@ from ticlm.datasets.wikidata.triplets import REPEATED
 
 SUBSETS: tuple[Literal["unchanged", "changed"], ...] = ("unchanged", "changed")
 OBJECTS = ("object", "objective")
-"""The names that the column of objects has: that of the files, and that in the code that writes them."""
+"""Names of the column of objects: in the released files, and in the code that writes such files."""
 INCOMPLETE = "a triplet with an empty part"
 GARBLED = "unreadable text"
 
@@ -149,7 +149,7 @@ def _object_column(path: str) -> str:
 
 
 def _add(row: Mapping[str, str], column: str, subset: str, found: dict[str, Example]) -> str:
-    """Add the probe of a row to those that are found, by id; return why it is left out, or ""."""
+    """Add the probe of a row to `found`, by id; return why it is left out, or ""."""
     subject, relation, object_ = (" ".join(row[name].split()) for name in ("subject", "relation", column))
     if not (subject and relation and object_):
         return INCOMPLETE

@@ -21,8 +21,8 @@ from ticlm.datasets.text.pairs import joined
 class ExampleDocuments(Documents):
     """One subset of a set of examples that was built before, as documents dated by the first day of their period.
 
-    An input is a finished period of the set. Its stamp is the hash of its examples, so months that are appended to the
-    set are read, and those that stand are not read again.
+    An input is a finished period of the set. Its stamp is the hash of its examples, so a build reads months that were
+    appended to the set, and does not read finished months again.
     """
 
     kind: Literal["examples"] = "examples"
@@ -134,8 +134,8 @@ class ExampleDocuments(Documents):
             return Bad(str(error), "")
 
     def _listed(self) -> tuple[Examples, list[Period]]:
-        """Return the set and those of its finished periods that have the subset, oldest first. Raises InputError if
-        there is no such set, or no period has the subset."""
+        """Return the set, and its finished periods that have the subset, oldest first. Raises InputError if there is no
+        such set, or no period has the subset."""
         try:
             found = Examples.open(self.set)
         except InputError as error:

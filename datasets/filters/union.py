@@ -164,7 +164,7 @@ but not two (`at_least: 2`).
 class FilterOutcome:
     """The result of a list of filters: the document, or the reason to leave it out.
 
-    `step` is the index of the filter that left it out; `edited` are the indices of those that changed it.
+    `step` is the index of the filter that left it out; `edited` are the indices of the filters that changed it.
     """
 
     document: Document | None

@@ -47,7 +47,8 @@ class QuestionFilters(Settings):
     """Which passages and questions are left out by rules, beyond those without entities and without a change."""
 
     answer_in_question: Literal["keep", "drop"] = "keep"
-    """What happens to a question with one of its answers in it; one that is kept says so in `about["answer-in"]`."""
+    """What happens to a question with one of its answers in it; a question that is kept says so in
+    `about["answer-in"]`."""
     longest: int | None = Field(4000, gt=0)
     """Most characters of a passage; longer ones are left out. The paper's model reads 4,096 tokens: an instruction, two
     passages and their entities. Null leaves out none."""

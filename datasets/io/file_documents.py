@@ -16,7 +16,7 @@ from ticlm.datasets.io.documents import Bad, Document, Documents, FieldNames, Fi
 from ticlm.datasets.io.fetching import Unreachable
 
 FIRST = 100  # JSON lines of which the keys are shown as columns
-MOST_NAMES = 40
+MOST_NAMES = 40  # columns in one line of an error
 
 
 class FileDocuments(Documents):

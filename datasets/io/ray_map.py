@@ -15,6 +15,7 @@ from ticlm.core.errors import RunError, TiclmError
 from ticlm.datasets.io.in_process import attempt, check_memory
 
 BLOCK_BYTES = 16 << 20
+"""Bytes of input per task of Ray Data, so that the start of a task costs little beside its work."""
 RETRIES = 5
 """So often work whose process died is done again. Processes die with their nodes, and of what they work on."""
 T = TypeVar("T")

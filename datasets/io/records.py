@@ -16,6 +16,7 @@ from ticlm.datasets.io.fetching import Unreachable, opened
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 STRETCH = 256 << 20
+"""Bytes of a file that one task reads. A packed file has one reader, because it can be read from its beginning only."""
 BLOCK = 1 << 20
 PACKED_BLOCK = 1 << 14  # small, as what a damaged block held before the damage is lost
 ZSTD_BLOCK = 1 << 12  # smaller, as zstd can pack 30,000 bytes into one

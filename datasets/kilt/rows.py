@@ -1,7 +1,7 @@
 """A line of KILT, its input and its answers; and TriviaQA's questions by id, which KILT's files leave out.
 
-The files of questions are those of TriviaQA, unfiltered: the release's JSON (`{"Data": [{"QuestionId": …, "Question": …},
-…]}`), or the rows of `unfiltered.nocontext` (`question_id`, `question`), as JSON lines or Parquet.
+The files of questions are those of TriviaQA, unfiltered: the JSON of the release (`{"Data": [{"QuestionId": …,
+"Question": …}, …]}`), or the rows of `unfiltered.nocontext` (`question_id`, `question`), as JSON lines or Parquet.
 """
 
 from __future__ import annotations

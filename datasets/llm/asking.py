@@ -17,7 +17,7 @@ from ticlm.core.store import Store
 from ticlm.datasets.llm.chat import ChatClient, ChatModel, ChatRequest, Passing, Replies
 from ticlm.datasets.llm.journal import REPLIES, Journal, ReplayClient
 
-LONGEST_WAIT_S = 60.0
+LONGEST_WAIT_S = 60.0  # between two tries, even where a server's Retry-After asks for more
 
 
 class ChatLimits(Settings):

@@ -26,7 +26,7 @@ from ticlm.datasets.text.diffs import key
 PASSAGE_CHARS = 600
 """Passages end with the sentence that makes them as long as that."""
 RECORD = "index.json"
-QUERIES = 256
+QUERIES = 256  # cut into words at once
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from ticlm.datasets.stackexchange.posts import label
 from ticlm.datasets.stackexchange.questions import QuestionRules
 from ticlm.datasets.stackexchange.threads import ask, example_of, join, no_questions, read, writer
 
-BUCKET_BYTES = 128 << 20
+BUCKET_BYTES = 128 << 20  # of unpacked XML, roughly: a task holds one bucket in memory
 FEWEST, MOST = 8, 512
 """Lowest and highest number of buckets: a task holds one bucket in memory, and keeps a file open for each."""
 PACKED = 5

@@ -25,7 +25,7 @@ SUFFIXES = (".7z", ".xml", ".xml.gz", ".xml.bz2", ".xml.zst")
 BLOCK = 1 << 20
 LONGEST = 64 << 20
 """Longest line in bytes. A post has at most 30,000 characters, so a longer line means that the file is no dump."""
-HEAD = 1 << 12
+HEAD = 1 << 12  # bytes that hold the first tag of a table, and at its end the last one
 
 _NAME = re.compile(r"(?:^|[/\\-])(Posts|PostHistory|Votes)\.xml(?:\.gz|\.bz2|\.zst)?$")
 _SITE = re.compile(r"(.+?)(?:-(?:Posts|PostHistory|Votes))?\.7z")

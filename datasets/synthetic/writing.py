@@ -27,6 +27,7 @@ CONNECTED = 0.15
 """Probability that a sentence begins with a connective."""
 TO_THE_POINT = 0.5
 """Probability that a text repeats the first word that it took from a list."""
+# of January to December, with degrees Celsius: days of a season differ, years do not
 SEASON = ("winter", "winter", *["spring"] * 3, *["summer"] * 3, *["autumn"] * 3, "winter")
 DEGREES = {"winter": (-9, 6), "spring": (4, 17), "summer": (16, 33), "autumn": (3, 18)}
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")

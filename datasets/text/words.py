@@ -15,7 +15,7 @@ from numba import njit
 Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
 
-CHARACTERS = 0x110000
+CHARACTERS = 0x110000  # code points of Unicode
 
 
 class Words(NamedTuple):
@@ -84,7 +84,7 @@ _OTHER, _CR, _LF, _NEWLINE, _SPACE, _EXTEND, _ZWJ = range(7)
 _LETTER, _HEBREW, _NUMERIC, _KATAKANA, _EXTEND_NUM_LET = range(7, 12)
 _MID_LETTER, _MID_NUM, _MID_NUM_LET, _SINGLE_QUOTE, _DOUBLE_QUOTE, _REGIONAL = range(12, 18)
 _CLASS = 0x1F  # the bits of a class
-_PICTOGRAPHIC, _BLANK, _ALNUM = 0x20, 0x40, 0x80
+_PICTOGRAPHIC, _BLANK, _ALNUM = 0x20, 0x40, 0x80  # flags above the bits of a class
 
 _PROPERTIES = {
     "CR": _CR,
@@ -136,7 +136,7 @@ def _shared(array: Any) -> Any:
 # Arithmetic on hashes is modulo 2**64. Numbers are wrapped, as numba would else make floats of signed and unsigned.
 _SEED = np.uint64(0x243F6A8885A308D3)  # digits of pi
 STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
-_BASE = np.uint64(0xD1342543DE82EF95)
+_BASE = np.uint64(0xD1342543DE82EF95)  # a multiplier of good spectral quality (Steele and Vigna, 2021)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)  # the finalizer of SplitMix64 (Steele, Lea, Flood 2014)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _27, _29, _30, _31 = np.uint64(27), np.uint64(29), np.uint64(30), np.uint64(31)

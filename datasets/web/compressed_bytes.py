@@ -6,7 +6,7 @@ import struct
 from typing import Any, BinaryIO
 
 PACKED_BLOCK = 1 << 16
-BEHIND = 8 << 20
+BEHIND = 8 << 20  # bytes of a damaged member that are searched again for the next one
 PROBE = 1 << 10
 """Bytes that must be held from a place on (unless the file ends) to decide what begins there."""
 

@@ -22,8 +22,8 @@ GARBAGE = "garbage between records"
 BROKEN = "broken compression"
 TRUNCATED = "truncated file"
 EMPTY = "empty file"
-UNPACKED_BLOCK = 1 << 20
-ZLIB_SLICE = 16
+UNPACKED_BLOCK = 1 << 20  # that one call may unpack, whatever a member claims to hold
+ZLIB_SLICE = 16  # at an error zlib drops all that its call has unpacked: small calls lose little
 ZSTD_SLICE = 512  # it unpacks to 16 MiB at most; zstandard bounds nothing by itself
 ZSTD_WINDOW = 1 << 27  # as much as its command line allows
 

@@ -21,8 +21,8 @@ BROKEN = "broken record"
 ARC = "ARC file, a format that is not read"
 BREAKS = (BROKEN, ARC, BROKEN_COMPRESSION, EMPTY, GARBAGE, TRUNCATED)
 """Reasons that stand for a part of a file, and not for a record."""
-HEAD_BYTES = 64 << 10
-TRAIL_BYTES = 64
+HEAD_BYTES = 64 << 10  # where a header has no end by then, the record is broken
+TRAIL_BYTES = 64  # after a record: some writers put more line ends there than the two of the standard
 _VERSION = re.compile(rb"WARC/[01]\.\d+[ \t]*\r?\n")
 _NEXT = re.compile(rb"WARC/[01]\.\d+[ \t]*\r?\n(?=[A-Za-z][A-Za-z-]*:)")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")

@@ -19,7 +19,7 @@ MOST_NAMES = 10_000
 SHOWN_NAMES = 30
 """Names that a record has, the most frequent ones."""
 OTHERS = "all others"
-NAME_CHARS = 60
+NAME_CHARS = 60  # names of templates are short; what is longer was not written as a name
 NAMELESS = "a name made by another template"
 _SLOT = re.compile(r"\{([^{}]+)\}")
 Visible = Callable[[Any], str]

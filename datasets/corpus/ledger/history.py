@@ -173,7 +173,7 @@ class BuildHistory:
         return {entry.path: (entry, record) for record in self.records for entry in record.inputs}
 
     def unread(self) -> Unread:
-        """Return the inputs that are new or changed, and those of lost periods. Of the others, return those with
+        """Return the inputs that are new or changed, and the inputs of lost periods. Of the others, return those with
         documents outside the calendar if its end has moved, and those with documents that wait for later ones.
 
         Of the inputs that a finished build had to leave out, only those of lost periods are read. Raises InputError if

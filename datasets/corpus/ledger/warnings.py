@@ -70,8 +70,8 @@ def _end(period: Period) -> str:
 
 
 def _gap(record: BuildRecord, plan: BuildPlan, history: BuildHistory) -> list[str]:
-    """Return the periods without a document, from the first of the calendar (or from those that stood) to the newest
-    of this build."""
+    """Return the periods without a document, from the first of the calendar (or the first after the finished ones) to
+    the newest of this build."""
     calendar = history.recipe.calendar
     there = {label: calendar.period(label).start for label in (*record.periods, *history.made, *plan.built)}
     if not record.periods:
