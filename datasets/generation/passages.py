@@ -105,8 +105,8 @@ def as_example(draft: Draft, number: int, label: str) -> Example:
 
 
 def masked_form(passage: ArticlePassage) -> tuple[str, str]:
-    """Return (input, target) of "Title. passage" with the first MOST entities of the passage masked; those of the title
-    stay. Raises ValueError if the text spells a sentinel."""
+    """Return (input, target) of "Title. passage" with the first MOST entities of the passage masked; entities of the
+    title stay. Raises ValueError if the text spells a sentinel."""
     before = f"{passage.title}. "
     moved = [Span(len(before) + begin, len(before) + end) for begin, end, _ in passage.now.spans[:MOST]]
     return mask(before + passage.now.text, moved)

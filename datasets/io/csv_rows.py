@@ -62,7 +62,7 @@ def rows(path: str) -> Iterator[tuple[int, Row | BadRecord]]:
 
 
 class _Lines:
-    """The lines of a file, of which some can be put back."""
+    """Lines of a file. Some of them can be put back, to be read again."""
 
     def __init__(self, raw: BinaryIO) -> None:
         csv.field_size_limit(CELL)
@@ -70,7 +70,7 @@ class _Lines:
         self._back: deque[str] = deque()
         self._taken: list[str] = []
         self._number = 0
-        """Of the line that was taken last."""
+        """Number of the last line that was taken."""
         self._credit = MOST_LINES
         """Lines that may still be read again."""
 

@@ -147,7 +147,8 @@ def _blocks(raw: Any, size: int) -> Iterator[bytes]:
 
 
 def _lines(blocks: Iterator[bytes]) -> Iterator[tuple[bytes | None, int]]:
-    """Yield each line with its size in bytes; None for a line of more than LINE_BYTES, of which no more is held."""
+    """Yield each line with its size in bytes; None in the place of a line of more than LINE_BYTES, whose bytes are
+    dropped while they are read."""
     parts: list[bytes] = []
     size = 0
     for block in blocks:
@@ -270,7 +271,8 @@ def parquet(path: str) -> Iterator[Any]:
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """Return what pyarrow raises for damaged files. Its own OSErrors have no errno; those of a disk or network do."""
+    """Return the errors that pyarrow raises for damaged files. Its own OSErrors have no errno; errors of a disk or a
+    network have one."""
     import pyarrow as pa
 
     return pa.ArrowException, OSError

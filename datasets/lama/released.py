@@ -53,7 +53,7 @@ class ReleasedFiles(Settings):
     rows: Patterns = Field(min_length=1)
     """CSV files of prompts: paths, globs or folders, local or remote."""
     answers: str | None = None
-    """JSON file of the answers by id; without it, those of the CSV files count."""
+    """JSON file of the answers by id; without it, the answers of the CSV files count."""
 
     def inputs(self, setting: str) -> list[Input]:
         """Return the files, the answers last. Raises InputError, which names the setting, for one that is not there."""
@@ -72,7 +72,7 @@ class _Columns:
 
 @dataclass(frozen=True)
 class _Answers:
-    """The right answers of an id, and those that were right before."""
+    """The right answers of an id, and the answers that were right before."""
 
     right: tuple[str, ...]
     outdated: tuple[str, ...] = ()

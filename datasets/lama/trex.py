@@ -42,8 +42,8 @@ class InvariantRules(Settings):
     """
 
     relations: tuple[str, ...] | None = Field(None, min_length=1)
-    """Ids of the relations to keep, by default the 28 of CKL's Table 4. One that the files lack is listed with 0 rows
-    read."""
+    """Ids of the relations to keep, by default the 28 of CKL's Table 4. A relation that the files lack is listed with 0
+    rows read."""
     overlap: Literal["substring", "words", "keep"] = "substring"
     """When an answer overlaps its subject: as part of it without regard to case, as Poerner et al. have it (`mole` in
     `molecule`), or as whole words alone. `keep` drops no row for it."""
@@ -116,8 +116,8 @@ def probe(fact: Fact, row: Mapping[str, Any], templates: Mapping[str, str], name
 
 
 def filled(template: str, subject: str) -> str:
-    """Return the template with the subject in the place of [X] and MASK in that of [Y]. Raises UnusableExample if it
-    lacks one of them, or has one twice."""
+    """Return the template with the subject in the place of [X] and MASK in the place of [Y]. Raises UnusableExample if
+    it lacks one of them, or has one twice."""
     if template.count(X) != 1 or template.count(Y) != 1:
         raise UnusableExample("template without one [X] and one [Y]")
     before, _, after = template.partition(Y)  # parted before the subject is in: it may spell [Y]

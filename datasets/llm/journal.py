@@ -170,7 +170,7 @@ class ReplayClient:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes, tuple[str, Replies] | str]]:
-    """Yield the number of each line that is ended, its bytes, and the key and the replies in it or what is wrong."""
+    """Yield the number of each complete line, its bytes, and its key and replies, or the reason why it has none."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):  # a kill cut it off

@@ -33,7 +33,7 @@ class ArticleDocuments(Documents):
     title: str = "title"
     """Field that holds the title."""
     date: Label | None = None
-    """The period whose first day is the date of all articles, where records have none: that of a dump."""
+    """The period of a dump, whose records have no dates: its first day is the date of all articles."""
 
     @model_validator(mode="after")
     def _a_period(self) -> ArticleDocuments:

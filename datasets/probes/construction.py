@@ -1,4 +1,4 @@
-"""The probes of one period: its candidates, the decision on each, and those of NewLAMA-Easy."""
+"""The probes of one period: its candidates, the decision on each, and the probes of NewLAMA-Easy."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def annotated_by_models(first: ModelSteps, second: ModelSteps, easy: Easy) -> No
 
 
 def usable(easy: Easy) -> None:
-    """Leave out what cannot be asked, and what is asked twice."""
+    """Leave out probes that cannot be asked, and probes that came before."""
     easy.sift([by_rule.unusable(candidate) or candidate for _, candidate in easy.kept])
     seen: set[str] = set()
     outcomes: list[Candidate | str] = []

@@ -4,7 +4,7 @@
     <folder>/<part>/passages.json    rows of each shard, and the account of the part; written last
 
 A part is a subset of one period of a set, and its name has the hash of its file. So a month that is appended adds
-parts, and those that stand are never cut, or encoded, again.
+parts, and the parts of before are never cut or encoded again.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def cut(example: Example, words: int, prefix: str = "") -> Iterator[Passage]:
 
 
 class Passages:
-    """All passages of some parts, in shards; those that are there are found, and the others are cut."""
+    """All passages of some parts, in shards. Parts that an earlier build has cut are found, and the others are cut."""
 
     def __init__(self, store: Store, folder: str, parts: Sequence[SourcePart], words: int) -> None:
         self.store, self.folder = store, folder

@@ -208,8 +208,8 @@ class Encyclopedia:
 
 
 def written_about(world: SyntheticWorld, day: date) -> dict[int, NewsEntity]:
-    """Return the entities that have an article on a day, by a number that each keeps. Those that are not gone yet have
-    no `end`."""
+    """Return the entities that have an article on a day, by a number that each keeps. Articles that still exist have no
+    `end`."""
     found = {}
     for number, entity in world.history.begun(day).items():
         gone = entity.end is not None and entity.end <= day

@@ -26,7 +26,7 @@ EditKind = Literal["respell", "alias", "deprecate", "unknown", "former", "split"
 EDITS: tuple[EditKind, ...] = ("respell", "alias", "deprecate", "unknown", "former", "split")
 LANGUAGE, SITE = "en", "enwiki"
 FIRST_ENTITY = 1000
-"""Items of entities are numbered from here; those of colours, rivers and other objects of the tables come before."""
+"""Items of entities are numbered from here; the ids of colours, rivers and other objects of the tables come before."""
 SPLIT = 1_000_000
 """An item that was split off has the number of the other one, and this times the month in which it was."""
 APART_MONTHS = (1, 3)

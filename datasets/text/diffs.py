@@ -19,7 +19,7 @@ from ticlm.datasets.text.sentences import sentences
 from ticlm.datasets.text.spelling import folded, without
 
 MOST_PAIRS = 5_000_000
-"""Most pairs of equal keys that are compared: those of two lists of some 2,000 equal lines."""
+"""Most pairs of equal keys that are compared: two lists of some 2,000 equal lines have so many."""
 _DROPPED = re.compile(r"[^\w\s]")
 Tag = Literal["equal", "replace", "delete", "insert"]
 Block = tuple[Tag, int, int, int, int]

@@ -17,7 +17,7 @@ from ticlm.datasets.text import sentences
 from ticlm.datasets.text.diffs import blocks, key
 
 SIMILAR = 0.5
-"""Least similarity of a sentence and the one that it revises (see `similarity`)."""
+"""Least similarity of a sentence and the sentence that it revises (see `similarity`)."""
 MOST_COMPARED = 20_000
 """Most pairs of sentences that are compared between two shared paragraphs; beyond, only sentences at a similar place
 are."""
@@ -61,8 +61,8 @@ class Revisions:
         return [part for part in self.parts if part.kind == kind]
 
     def updated(self) -> str:
-        """Return the added passages and the newer sides of the revised ones: those of a paragraph joined by a space,
-        paragraphs by a line break."""
+        """Return the added passages and the newer sides of the revised ones. Passages of one paragraph are joined by a
+        space, and paragraphs by a line break."""
         return "\n".join(_by_paragraph(part for part in self.parts if part.kind != "same"))
 
     def unchanged(self) -> str:
@@ -123,7 +123,7 @@ class _Sentence:
 
 @dataclass(slots=True)
 class _Hunk:
-    """Sentences that both versions have between two shared ones, and what is known of the newer ones so far."""
+    """Sentences of both versions between two sentences that they share, and what is known of the newer ones so far."""
 
     old: list[_Sentence]
     new: list[_Sentence]

@@ -32,7 +32,7 @@ class Words(NamedTuple):
 
 
 class Shingles(NamedTuple):
-    """The n-grams of a text, in its order: those of paragraph p are `hashes[offsets[p] : offsets[p + 1]]`."""
+    """The n-grams of a text, in its order. Paragraph p has `hashes[offsets[p] : offsets[p + 1]]`."""
 
     hashes: Hashes
     offsets: Offsets

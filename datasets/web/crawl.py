@@ -26,13 +26,13 @@ _CRAWLED = re.compile(r"CC-MAIN-(\d{14})")
 
 
 class CrawlDocuments(Documents):
-    """Pages of web archives: the files at `paths` (files, globs, folders), and those that `lists` name, one per line,
-    relative to `base`.
+    """Pages of web archives: the files at `paths` (files, globs, folders), and the files that `lists` name, one per
+    line, relative to `base`.
 
     `dated: file` is TiC-CC's rule: the time after `CC-MAIN-` in the name of a file, when its crawl began, is that of
     all its pages. `record` takes the WARC-Date of each page. With `together: file` the pages of one file are held out
-    together, and those of a WARC and its WET in the same way; with `url` each page is held out by itself. The source of
-    a page is the first of `subsets` that has its host.
+    together, and the pages of a WARC and of its WET in the same way; with `url` each page is held out by itself. The
+    source of a page is the first of `subsets` that has its host.
     """
 
     kind: Literal["crawl"] = "crawl"

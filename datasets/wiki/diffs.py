@@ -154,7 +154,7 @@ def _passages(old: Article | None, new: Article, moved_is_change: bool) -> tuple
 
 
 def moves(passages: Iterable[DiffPassage]) -> Counter[str]:
-    """Count the passages with a letter that moved within their article, and those that are new in it."""
+    """Count the passages with a letter that moved within their article, and the passages that are new in it."""
     found = Counter({MOVED: 0, NEW: 0})
     for passage in passages:
         if (passage.moved or passage.changed) and any(map(str.isalpha, passage.text)):

@@ -78,8 +78,8 @@ class WikiDumps(Settings):
     that was extracted from such dumps, or from a synthetic world. Give one of the four.
 
     `dumps` are files, globs or folders of `pages-articles`, in any number of parts. The date of a dump is read from the
-    names of its files (`enwiki-20160501-…`) or given as `{20160501: path}`. One dump is used per month: that of the
-    1st, else of the 20th, else the first.
+    names of its files (`enwiki-20160501-…`) or given as `{20160501: path}`. One dump is used per month: the dump of the
+    1st, else of the 20th, else the first one.
 
     A `history` (`pages-meta-history`) gives a snapshot for each day in `snapshots`, with pages as they stood at the end
     of that day. Their titles and namespaces are those of the day of the history, which may be later, because a dump

@@ -91,5 +91,5 @@ def _page(line: bytes | None, about: Wiki) -> Revision | str:
 
 
 def _base(url: object) -> str:
-    """Return the address of the wiki's pages from that of one page (`https://…/wiki?curid=12`)."""
+    """Return the address of the wiki's pages, given the address of one page (`https://…/wiki?curid=12`)."""
     return f"{url.partition('?')[0].rstrip('/')}/" if isinstance(url, str) and "://" in url else ""

@@ -39,7 +39,7 @@ class RevisedArticle:
         return "edited without new text" if self.differs else "unchanged"
 
     def passages(self) -> Counter[str]:
-        """Count the passages by what became of them; those that moved count apart, whatever they count as."""
+        """Count the passages by what became of them. Moved passages count as `moved` alone."""
         found = Counter("moved" if part.moved else part.kind for part in self.revisions.parts)
         return found + Counter(deleted=self.revisions.deleted)
 

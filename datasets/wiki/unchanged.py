@@ -48,8 +48,8 @@ class Link:
 class UnchangedChain:
     """The staged articles that read the same from the first snapshot to each later one.
 
-    What is staged stays until the build is done, so that a build which was killed goes on from there. It is named after
-    all snapshots up to it.
+    Staged files stay until the build is done, so that a killed build goes on from them. It is named after all snapshots
+    up to it.
     """
 
     context: BuildContext

@@ -118,7 +118,7 @@ class Wikidata(EntityFields, version=2):
 
     @property
     def all_dumps(self) -> tuple[WikidataDump, ...]:
-        """The dumps, those of files or one for each of the days of a world."""
+        """The dumps of the files, or one for each of the days of a world."""
         if self.world is None:
             return self.dumps
         return tuple(WikidataDump(date=day, paths=(f"synthetic/wikidata/{day}",)) for day in self.days)
