@@ -145,7 +145,7 @@ def _shape(rate: float) -> tuple[int, float]:
         low, high = 1.0, 200.0
         if blocked_rate(high, probes) > rate:
             continue
-        while high - low > 1e-3:
+        while high - low > 1e-3:  # bits per hash: a filter is at most so much larger than it has to be
             middle = (low + high) / 2
             low, high = (low, middle) if blocked_rate(middle, probes) <= rate else (middle, high)
         best = min(best, (probes, high), key=lambda shape: shape[1])

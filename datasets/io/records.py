@@ -126,7 +126,7 @@ def _stretch(path: str, start: int, end: int | None) -> Iterator[bytes | None]:
     at = max(start - 1, 0)
     with opened(path) as raw:
         if path.endswith(".gz"):
-            blocks = _unpacked(raw, lambda: zlib.decompressobj(wbits=31), PACKED_BLOCK)
+            blocks = _unpacked(raw, lambda: zlib.decompressobj(wbits=31), PACKED_BLOCK)  # 31: with gzip's header
         elif path.endswith(".zst"):
             blocks = _unpacked(raw, _zstd, ZSTD_BLOCK)
         else:
@@ -200,6 +200,7 @@ def _size(raw: Any) -> int:
 def _zstd() -> Any:
     import zstandard
 
+    # as `zstd --long=31` packs; the library refuses windows of more than 128 MiB by itself
     return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
 
 

@@ -189,7 +189,7 @@ def _with_hash(line: bytes) -> bytes:
 
 def _entry(line: bytes) -> tuple[str, Replies]:
     """Return the key and the replies of a line. Raises ValueError, which says what the line is instead."""
-    end = OWN_HASH.search(line, max(0, len(line) - 99))
+    end = OWN_HASH.search(line, max(0, len(line) - 99))  # the last key of the line, and its 64 digits
     if end and hashlib.sha256(line[: end.start()]).hexdigest().encode() != end[1]:
         raise ValueError("is damaged (its own hash differs)")
     try:

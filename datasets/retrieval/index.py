@@ -258,6 +258,8 @@ def _slack(queries: Vectors, vectors: Vectors) -> Scores:
 
     longest = float(np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64).max(initial=0.0)))
     norms = np.sqrt(np.einsum("ij,ij->i", queries, queries, dtype=np.float64))
+    # n products and n sums err by n * UNIT times the sum of absolute products (Higham), which is at most the product
+    # of the norms; 1.01 covers terms of higher order
     slack: Scores = norms * longest * vectors.shape[1] * UNIT * 1.01
     return slack
 

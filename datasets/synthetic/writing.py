@@ -180,7 +180,7 @@ class _Report:
 
         def rank(fact: Fact) -> float:
             weight = (3 if fact.subject in (self.page.subject, self.story) else 1) * (3 if _recent(fact, day) else 1)
-            return float(rng.random() ** (1 / weight))
+            return float(rng.random() ** (1 / weight))  # a weighted sample without replacement (Efraimidis, Spirakis)
 
         chosen = sorted(self.known, key=rank, reverse=True)[:count]
         self.stated = [fact.id for fact in chosen]

@@ -174,7 +174,7 @@ def _split(text: Any, table: Any) -> Any:
 def _count(text: Any, table: Any) -> Any:
     found, outside = 0, True
     for point in text:
-        blank = point == 32 or 9 <= point <= 13 or point == 0
+        blank = point == 32 or 9 <= point <= 13 or point == 0  # where fastText cuts words
         found += outside and not blank and (table[point] & _ALNUM) != 0
         outside = blank
     return found

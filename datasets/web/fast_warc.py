@@ -147,6 +147,6 @@ def _taken(record: WarcRecord, before: bytes, most_bytes: int) -> _Held:
         block = None
         while piece := record.reader.read(PIECE):
             size, checksum = size + len(piece), zlib.crc32(piece, checksum)
-    length = (len(head) + size + len(RECORD_END)) & 0xFFFFFFFF
+    length = (len(head) + size + len(RECORD_END)) & 0xFFFFFFFF  # gzip stores lengths modulo 2^32
     trailer = TRAILER.pack(zlib.crc32(RECORD_END, checksum), length)
     return _Held(record.stream_pos, before, head, size, block, trailer)

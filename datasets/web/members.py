@@ -203,7 +203,7 @@ class _Zstd(Member):
         import zstandard
 
         try:
-            zstandard.get_frame_parameters(data[at : at + 18])
+            zstandard.get_frame_parameters(data[at : at + 18])  # the largest header of a frame
         except zstandard.ZstdError:
             return False
         return True

@@ -173,6 +173,7 @@ def _deeper_than(depth: int) -> str:
 
 
 def _looks_like(body: bytes) -> str:
+    """Return text/html for a body that begins as HTML does, behind a byte-order mark and white space; else ""."""
     head = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     return HTML[0] if head.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")) else ""
 

@@ -183,6 +183,7 @@ def _steps(info: Mapping[str, Any]) -> tuple[Step, ...]:
 
 def buckets_for(sizes: Sequence[int]) -> int:
     """Return the number of buckets for the largest dump: a power of two, so that it rarely changes as dumps grow."""
+    # at most 512, because a writer keeps the files of all buckets open
     return min(512, max(8, 1 << (max(sizes, default=0) // BUCKET_BYTES).bit_length()))
 
 

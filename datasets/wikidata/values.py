@@ -116,7 +116,7 @@ def _quantity(amount: object) -> StatementValue | str:
         number = Decimal(str(amount))
     except InvalidOperation:
         return "unreadable value"
-    if not number.is_finite() or abs(number.adjusted()) > 30:
+    if not number.is_finite() or abs(number.adjusted()) > 30:  # 1e999999 would be written with a million zeros
         return "unreadable value"
     text, plain = f"{number:,f}", f"{number:f}"
     return StatementValue(f"quantity {plain}", text, (plain,) if plain != text else ())

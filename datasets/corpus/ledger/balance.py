@@ -101,7 +101,7 @@ def _left_out(
         why = _too_late(label, entry.path, history)
         return {} if why is None else {why: count}
     if label not in history.made or entry.path not in history.entries(label):
-        return {build_records.ALREADY_BUILT: count}
+        return {build_records.ALREADY_BUILT: count}  # the period was built without this input
     if entry == history.entries(label)[entry.path]:
         after = sum(scan.after_end.get(label, 0) for scan in scans)
         return {build_records.READ_BEFORE: count - after, build_records.ALREADY_BUILT: after}
@@ -109,9 +109,9 @@ def _left_out(
     if before is None:
         known = bool(history.made[label].accounts)
         return {build_records.ALREADY_BUILT if known else build_records.REWRITTEN: count}
-    if before == counted:
+    if before == counted:  # the file has another stamp, and the same documents
         return {build_records.READ_BEFORE: count}
-    if any(label in scan.same for scan in scans):
+    if any(label in scan.same for scan in scans):  # documents were appended to the file
         return {build_records.READ_BEFORE: before.records, build_records.ALREADY_BUILT: count - before.records}
     return {build_records.REWRITTEN: count}
 

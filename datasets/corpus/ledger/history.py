@@ -197,7 +197,7 @@ class BuildHistory:
                 new.add(entry.path)
             elif any(label in record.waiting for label in _periods(record, entry.path)):
                 waiting.add(entry.path)
-        chosen = new | waiting if new else new
+        chosen = new | waiting if new else new  # what waits is no reason for a build: only new inputs can end a period
         return Unread([entry for entry in listed if entry.path in chosen], self._unopened(unused))
 
     def _given_up(self) -> set[str]:
@@ -227,6 +227,8 @@ class BuildHistory:
     def _check_there(self, needed: Mapping[str, str], listed: set[str]) -> None:
         gone = [(path, label) for path, label in needed.items() if path not in listed]
         known = [(path, label) for path, label in gone if self.made[label].accounts]
+        # Records without accounts, of older releases, name all inputs of their build. One of these may be gone without
+        # harm; if all of them are, the period is lost.
         for path, label in known or (gone if len(gone) == len(needed) else ()):
             raise self.unlike(label, f"{path} is gone")
 
