@@ -210,6 +210,7 @@ class _Counts:
 
 
 def _apply(documents: Staged, gone: Bools, gone_paragraphs: Bools) -> Staged:
+    """Return what is left of documents, given bool[documents] and bool[paragraphs of all of them]."""
     left = Staged([], [], [])
     at = 0
     for out, text, source, host in zip(gone.tolist(), *documents, strict=True):
@@ -262,5 +263,6 @@ def _shingled(store: Store, folder: str, leg: DedupSplit, number: int) -> Shingl
 
 
 def _verdict(store: Store, path: str) -> tuple[Bools, Bools]:
+    """Return the masks of a file of verdicts: removed documents, bool[documents], and bool[paragraphs]."""
     with np.load(io.BytesIO(store.read(path))) as held:
         return held["documents"], held["paragraphs"]

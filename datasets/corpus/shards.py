@@ -202,7 +202,7 @@ def token_stream(
 
 
 def _blocks(store: Store, stretches: Sequence[tuple[str, int, int]], little: np.dtype[Any]) -> Iterator[Tokens]:
-    """Yield the tokens of a stream, or their tags, a block at a time."""
+    """Yield the tokens of a stream, or their tags, as arrays [n] of at most BLOCK_TOKENS."""
     for path, start, size in stretches:
         with store.fs.open(store.path(path), "rb") as raw:
             raw.seek(start)
@@ -221,6 +221,7 @@ def _blocks_of_rows(store: Store, info: CorpusInfo, seed: int, maker: RowMaker, 
 
 
 def _rows_of_a_shard(info: CorpusInfo) -> int:
+    """Return the rows of a shard of about SHARD_BYTES, in whole row groups."""
     return max(1, SHARD_BYTES // sum(column.width for column in info.columns) // ROW_GROUP) * ROW_GROUP
 
 

@@ -176,7 +176,7 @@ def _left(
 
 
 def _whose(documents: Staged, lengths: np.ndarray) -> tuple[dict[str, int], tuple[Host, ...]]:
-    """Return the tokens of each source, and the hosts with the most tokens."""
+    """Return the tokens of each source, and the hosts with the most tokens, given int64[documents] tokens."""
     subsets: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     tokens: Counter[str] = Counter()

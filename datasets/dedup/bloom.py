@@ -62,11 +62,11 @@ class BloomFilter:
         return int(self.blocks.nbytes)
 
     def add(self, hashes: Hashes) -> int:
-        """Add hashes; return how many were new, as far as the filter can tell."""
+        """Add hashes, uint64[n]; return how many were new, as far as the filter can tell."""
         return int(_add(self.blocks, self.probes, self.seed, self.wide, hashes))
 
     def contains(self, hashes: Hashes) -> int:
-        """Return how many of the hashes are in the filter, or seem to be."""
+        """Return how many of the hashes, uint64[n], are in the filter, or seem to be."""
         return int(_contains(self.blocks, self.probes, self.seed, self.wide, hashes))
 
     def expected_rate(self) -> float:
@@ -125,7 +125,7 @@ class BloomFilter:
 
 
 def _blocks(size: int) -> NDArray[np.uint64]:
-    """Return `size` bytes of empty blocks, each in one cache line."""
+    """Return empty blocks, uint64[size / 64, 8], each in one cache line."""
     words = np.zeros(size // 8 + 7, np.uint64)
     first = -words.ctypes.data // 8 % 8
     return words[first : first + size // 8].reshape(-1, 8)

@@ -45,7 +45,8 @@ def split(text: str) -> Words:
 
 
 def ngrams(hashes: Hashes, n: int) -> Hashes:
-    """Return a hash of each `n` consecutive words (none if there are fewer); it depends on the order of the words."""
+    """Return uint64[words - n + 1], a hash of each `n` consecutive words, which depends on their order; empty if there
+    are fewer words."""
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}")
     found: Hashes = _ngrams(np.ascontiguousarray(hashes, dtype=np.uint64), n)
@@ -53,7 +54,7 @@ def ngrams(hashes: Hashes, n: int) -> Hashes:
 
 
 def paragraphs(text: str) -> Offsets:
-    """Return the starts of the paragraphs in code points, and the length of the text: p is `text[at[p] : at[p + 1]]`.
+    """Return int64[paragraphs + 1], the starts in code points and the length of the text: p is text[at[p] : at[p + 1]].
 
     A text is cut before each newline, which belongs to the paragraph after it; no paragraph is empty.
     """
@@ -75,7 +76,7 @@ def count(text: str) -> int:
 
 
 def points(text: str) -> npt.NDArray[np.uint32]:
-    """Return the code points of a text."""
+    """Return uint32[characters], the code points of a text."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
@@ -110,7 +111,7 @@ _PROPERTIES = {
 
 @cache
 def classes() -> npt.NDArray[np.uint8]:
-    """Return the class of every character, and whether it is a pictograph, white space, a letter or number.
+    """Return uint8[CHARACTERS]: the class of each character, and flags of pictographs, blanks, letters and numbers.
 
     It comes from `regex`, whose release fixes the version of Unicode, and not from Python, whose versions differ.
     """

@@ -86,7 +86,8 @@ class PairRows(_Pairs):
                 }
 
     def _sizes(self, block: _PairBlock, columns: tuple[Column, ...]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-        """Return the tokens of each input and target that a row holds, and which pairs make a row."""
+        """Return the tokens of each input and of each target in its row, int64[pairs], and which pairs make a row,
+        bool[pairs]."""
         inputs, targets = (column.length - 1 for column in columns)
         fits = block.target <= targets
         chosen = np.ones_like(fits) if self.long_targets == "cut" else fits
@@ -144,7 +145,7 @@ class SentenceRows(_Pairs):
                 yield {column.name: np.where(at < sizes, tokens, np.array(column.pad, column.dtype))}
 
     def _sizes(self, block: _PairBlock, column: Column) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return the tokens of each input that a row holds, and which pairs make a row."""
+        """Return the tokens of each input in its row, int64[pairs], and which pairs make a row, bool[pairs]."""
         room = column.length - block.target
         return np.minimum(block.given, np.maximum(room, 0)), room > 0
 

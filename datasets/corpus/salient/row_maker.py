@@ -138,6 +138,7 @@ class _UnitBlock:
 
 
 def _sums(values: NDArray[Any]) -> Ints:
+    """Return int64[n + 1], the sum of the values before each of n places, and of all."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(values, dtype=np.int64)])
 
 
