@@ -39,7 +39,7 @@ HELD_OUT: tuple[Split, ...] = ("eval", "tune")
 
 
 def shingle(store: Store, folder: str, settings: Deduplicate, part: DocumentSpan) -> Counted:
-    """Write the n-grams of a part's documents, unless they are there, and return their number by split."""
+    """Write the n-grams of a part's documents, unless an earlier task did, and return their number by split."""
     shingles = f"{period_folder(folder, part.period)}/shingles"
     summary = f"{shingles}/{part.number:05d}.json"
     if store.exists(summary):
@@ -56,7 +56,7 @@ def shingle(store: Store, folder: str, settings: Deduplicate, part: DocumentSpan
 
 
 def judge_chain(store: Store, folder: str, settings: Deduplicate, chain: DedupChain) -> None:
-    """Write the verdicts on the documents of a chain, except those that are there."""
+    """Write the verdicts on the documents of a chain, except the verdicts that exist."""
     bloom: BloomFilter | None = None
     for leg in chain.legs:
         summary = f"{period_folder(folder, leg.period)}/verdicts/{leg.split}.json"

@@ -40,7 +40,8 @@ R = TypeVar("R")
 
 
 class PeriodsBuild:
-    """The steps that build periods. Each one leaves its results on the store, and skips those that are there."""
+    """The steps that build periods. Each one leaves its results on the store, and skips what an earlier build left
+    there."""
 
     def __init__(
         self, recipe: CorpusRecipe, store: Store, staged: str, executor: Executor, progress: Callable[[str], None]

@@ -69,7 +69,7 @@ class RunWriter:
 
 @contextmanager
 def writing_run(store: Store, path: str) -> Iterator[RunWriter]:
-    """Write a run, which is there when the block has ended well."""
+    """Write a run. The file exists only if the block ends without an error."""
     with (
         store.writing(path) as file,
         pq.ParquetWriter(

@@ -1,7 +1,7 @@
 """A blocked Bloom filter: the bits of an n-gram share a block of 64 bytes, so a lookup costs one memory access.
 
-Blocks are aligned to cache lines, and whoever looks up many hashes in order calls `fetch` for those that come next: the
-processor waits for none of them, which makes lookups in a filter larger than its caches five times as fast.
+Blocks are aligned to cache lines, and whoever looks up many hashes in order calls `fetch` for the next ones. The
+processor then waits for none of them. This makes lookups in a filter larger than the caches five times as fast.
 
 Blocked filters need a little more space than classical ones for the same rate of false positives (Putze, Sanders and
 Singler, 2007: Cache-, Hash- and Space-Efficient Bloom Filters); `size` computes it exactly.
@@ -80,7 +80,7 @@ class BloomFilter:
         return self.contains(unseen) / PROBED
 
     def save(self, store: Store, folder: str) -> None:
-        """Write the filter below `folder`, and its record last; a filter that is there already stays."""
+        """Write the filter below `folder`, and its record last. A filter that exists already stays."""
         attempt = Attempt(store, folder)
         path = f"{attempt.path}/blocks"
         digest = hashlib.sha256()

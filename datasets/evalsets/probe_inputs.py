@@ -130,7 +130,7 @@ class NewReader:
 
 
 def place(seed: int, article: DatedArticle) -> int:
-    """Return where an article stands in the order in which articles are taken."""
+    """Return the place of an article in the order in which articles are taken."""
     return hash64(f"{seed}\0{article.id}\0{article.text}")
 
 
@@ -140,7 +140,7 @@ def writer(entry: Input) -> str:
 
 
 def index_of(context: BuildContext, corpus: DatedCorpus, inputs: Sequence[Input], end: date) -> str:
-    """Make the index of the old corpus, or find the one that is there; return its folder.
+    """Make the index of the old corpus, unless it exists; return its folder.
 
     It stays beside the set, for later builds. Raises InputError if the old corpus has no document before `end`.
     """

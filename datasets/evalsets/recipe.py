@@ -195,7 +195,7 @@ def _named(before: Sequence[ExamplesRecord]) -> set[str]:
 
 
 def _describe(store: Store, info: ExamplesInfo) -> None:
-    """Write the info of a set, unless it is there."""
+    """Write the info of a set, unless it exists."""
     if not store.exists(INFO):
         store.create(INFO, own_hash.with_hash(info.model_dump(mode="json")))
 

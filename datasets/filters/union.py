@@ -154,9 +154,9 @@ REFINEDWEB: tuple[AnyFilter, ...] = (
 )
 """The filters of DCLM-Baseline and TiC-CC, after RefinedWeb, in their order: what `filters: refinedweb` stands for.
 
-BannedHosts and UrlWords need lists, so they are not in it. RefinedWeb puts them first: banned hosts, then a list of
-words that may be nowhere in a url (`within: anything`), one of whole words, and one of which a url may have one word,
-but not two (`at_least: 2`).
+BannedHosts and UrlWords need lists, so they are not in it. RefinedWeb puts them first: banned hosts, then three lists
+of words. Words of the first may be nowhere in a url (`within: anything`), words of the second may not be whole words of
+it, and of the third it may have one word, but not two (`at_least: 2`).
 """
 
 

@@ -105,7 +105,7 @@ class QuestionMaker:
     seed: int
 
     def place(self, row: Example) -> int:
-        """Return where a passage stands in the order in which passages are taken."""
+        """Return the place of a passage in the order in which passages are taken."""
         return hash64(f"{self.seed}\0{row.id}")
 
     def made(

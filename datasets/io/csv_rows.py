@@ -43,9 +43,9 @@ def rows(path: str) -> Iterator[tuple[int, Row | BadRecord]]:
     """Yield (line, row) of a file, or why the line has no row. `line` is where the row ends: cells may have newlines.
 
     A quote that is opened and never closed would take the rest of the file for one cell. So a row of several lines that
-    ends in no way that a CSV writer knows, or has another number of cells than there are columns, costs its first line
-    alone, and the lines behind it are read again as rows of their own. Bytes that are no UTF-8 become lone surrogates.
-    Raises InputError if the file cannot be read, and Unreachable if that is behind a URI.
+    ends as no CSV writer ends one, or has another number of cells than there are columns, costs its first line alone.
+    The lines behind it are read again as rows of their own. Bytes that are no UTF-8 become lone surrogates. Raises
+    InputError if the file cannot be read, and Unreachable if that is behind a URI.
     """
     try:
         with opened(path) as raw:

@@ -31,8 +31,8 @@ class Stated:
 def stated(candidate: Candidate, passages: Iterable[OldPassage], tagger: Tagger, least: float) -> list[Stated]:
     """Return the answers of these passages to a question, newest first, then by fit.
 
-    A sentence answers if it has every name of the question, at least the share `least` of its other words, and a span
-    of the same kind, not in the question, with a word beside it that is also beside the mask.
+    A sentence answers if it has every name of the question and at least the share `least` of its other words. It must
+    also have a span of the same kind that is not in the question, beside a word that is also beside the mask.
     """
     before, _, after = candidate.cloze.partition(MASK)
     near = words_of(before)[-NEAR:], words_of(after)[:NEAR]

@@ -1,4 +1,5 @@
-"""Statistics of questions with contexts: how often the answer is there, and how much of the question is."""
+"""Statistics of questions with contexts: how often a context has the answer, and how many words of the question it
+has."""
 
 from __future__ import annotations
 

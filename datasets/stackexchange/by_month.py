@@ -111,7 +111,7 @@ def _count(inputs: Sequence[Input]) -> int:
 
 
 def _check(tables: Iterable[tuple[str, Table]], rules: QuestionRules) -> None:
-    """Raise InputError unless each table that is needed is there and comes from one file."""
+    """Raise InputError unless each table that is needed is given, and by one file."""
     paths: dict[Table, set[str]] = {}
     for path, table in tables:
         paths.setdefault(table, set()).add(path)

@@ -1,4 +1,5 @@
-"""Fast reading of sound archives: those with a gzip member for each record, by fastwarc, while each can be verified.
+"""Fast reading, by fastwarc, of sound archives with a gzip member for each record, as long as each member can be
+verified.
 
 fastwarc is fast but does not report all damage: the last member may lack its end, and a file may continue after what it
 takes for the end. So a record counts only if checksum and length in the file confirm it.

@@ -27,8 +27,8 @@ class WikiArticles(WikiDumps, Documents):
     """Every article of each snapshot that the periods of the corpus hold, dated by the day of the snapshot.
 
     The title is the first line of a text, unless `title_as` says otherwise, and the paragraphs of the article are the
-    others. The id is that of the page,
-    which outlives its title. An article that stands in several snapshots is a document of each.
+    other lines. The id is the number of the page, which outlives its title. An article of several snapshots is a
+    document of each.
     """
 
     kind: Literal["wiki-articles"] = "wiki-articles"

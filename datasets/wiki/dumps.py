@@ -107,9 +107,9 @@ class WikiDumps(Settings):
     lists: bool = True
     """Whether list items of dumps and histories count as paragraphs; headings, tables and infoboxes never do."""
     templates: Literal["expanded", "dropped"] = "expanded"
-    """What becomes of templates in dumps and histories: common ones that carry words and numbers (`convert`, `lang`,
-    `as of`, …) are `expanded` by a table and the others counted by name, or all are `dropped`, as in
-    sets and corpora that were built before there was a choice."""
+    """What becomes of templates in dumps and histories. `expanded`: a table expands common ones that carry words and
+    numbers (`convert`, `lang`, `as of`, …), and the others are counted by name. `dropped`: all are left out, as in sets
+    and corpora that were built before there was a choice."""
     moved: Literal["changed", "unchanged"] = "changed"
     """What a passage is that only moved within its article: `changed` in the paper's algorithm."""
 

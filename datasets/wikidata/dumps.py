@@ -84,9 +84,9 @@ class Wikidata(EntityFields, version=2):
     days: Annotated[tuple[Label, ...], AfterValidator(_are_days)] = ()
     """Days of the dumps that are taken from `world`, as YYYYMMDD."""
     edits: float = Field(0.1, ge=0, le=1)
-    """Share of the items of `world` that a volunteer works on in a month: respelling a label in other case, adding an
-    alias, a deprecated statement or one without a value, keeping former objects, or splitting off an item that will be
-    merged. None of these changes a fact."""
+    """Share of the items of `world` that a volunteer works on in a month. The volunteer respells a label in other case,
+    adds an alias, a deprecated statement or a statement without a value, keeps former objects, or splits off an item
+    that will be merged. None of these changes a fact."""
     dumps: Annotated[
         tuple[WikidataDump, ...],
         BeforeValidator(_by_date, json_schema_input_type=dict[str, Strings] | tuple[WikidataDump, ...]),

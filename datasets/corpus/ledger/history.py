@@ -37,7 +37,7 @@ class Unread(NamedTuple):
 
 @dataclass(frozen=True)
 class BuildHistory:
-    """What the builds of a corpus did (`records`, oldest first), and the periods that are there now (`built`)."""
+    """Records of all builds of a corpus, oldest first, and the periods that now exist (`built`)."""
 
     recipe: CorpusRecipe
     records: Sequence[BuildRecord]
@@ -72,7 +72,7 @@ class BuildHistory:
 
     @cached_property
     def replayed(self) -> tuple[str, ...]:
-        """Periods that are there, and are judged again because another one of their window is lost."""
+        """Periods that exist, but are judged again because another period of their window is lost."""
         settings = self.recipe.deduplicate
         if settings is None or settings.scope != "window":
             return ()
@@ -85,7 +85,7 @@ class BuildHistory:
 
     @cached_property
     def standing(self) -> tuple[date, date] | None:
-        """The starts of the first and of the last period that are there or were made; None if there is none."""
+        """The starts of the first and of the last period that exists or was made; None if there is none."""
         starts = [span(label)[0] for label in {*self.built, *self.made}]
         return (min(starts), max(starts)) if starts else None
 
@@ -97,15 +97,15 @@ class BuildHistory:
         return self.recipe.periods.place(self.recipe.calendar.period(label).start) is not None
 
     def takes(self, label: str, path: str) -> bool:
-        """Return whether documents of this period are staged if the input at `path` holds any: all of a new period; of
-        one that is made again, those of the inputs that it was made of; none of a finished one."""
+        """Return whether a build stages documents of this period from the input at `path`. A new period takes documents
+        of any input, a finished one of none. A period that is made again takes them from the inputs it was made of."""
         if label in self.lost or label in self.replayed:
             return path in self.entries(label)
         return label not in self.built
 
     def entries(self, label: str) -> Mapping[str, Input]:
-        """Return the inputs of which documents of the period were taken, by path; all of the build that made it if its
-        record does not say which."""
+        """Return the inputs that documents of the period were taken from, by path: all inputs of the build that made it
+        if its record does not say which."""
         return self._entries[label]
 
     @cached_property
@@ -121,7 +121,8 @@ class BuildHistory:
         return found
 
     def counted(self, label: str, path: str) -> RecordSum | None:
-        """Return what was taken of the period from the input, or None if that was nothing or is not known."""
+        """Return the count and hashes of the records that the period took from the input; None if it took none, or if
+        that is not known."""
         account = self.made[label].accounts.get(path) if label in self.made else None
         return account.periods.get(label) if account is not None and label not in account.refused else None
 
@@ -173,11 +174,11 @@ class BuildHistory:
         return {entry.path: (entry, record) for record in self.records for entry in record.inputs}
 
     def unread(self) -> Unread:
-        """Return the inputs that are new or changed, and the inputs of lost periods. Of the others, return those with
-        documents outside the calendar if its end has moved, and those with documents that wait for later ones.
+        """Return the inputs that are new or changed, inputs of lost periods, and inputs with documents outside the
+        calendar if its end has moved. If there are any, add the inputs whose documents wait for the end of a period.
 
-        Of the inputs that a finished build had to leave out, only those of lost periods are read. Raises InputError if
-        an input of a lost period is gone.
+        An input that a finished build had to leave out is read again only for a lost period. Raises InputError if an
+        input of a lost period is gone.
         """
         recipe, calendar = self.recipe, self.recipe.periods
         given_up = self._given_up()
