@@ -110,6 +110,7 @@ def write(store: Store, folder: str, info: CorpusInfo, seed: int, maker: RowMake
     rows = SetOfRows.model_validate(store.read_json(_path(folder, some.period, some.split)))
     columns, size = (*info.columns, *maker.beside(info.columns)), _rows_of_a_shard(info)
     borders = np.cumsum([column.length for column in columns])[:-1]
+    # which rows a shard has follows from the seed, period and set: each task draws the same order of all rows
     low, high = some.first * size, min(some.last * size, rows.chosen)
     key = hash64(f"{seed}\0{some.period}\0{some.split}")
     blocks = _blocks_of_rows(store, info, seed, maker, rows)

@@ -135,7 +135,7 @@ class PretrainedTokenizer(Settings):
 
 
 def padding(store: Store) -> int | None:
-    """The padding token of the tokenizer in the store's tokenizer folder; None if it has none."""
+    """Return the id of the padding token of the tokenizer in the store's tokenizer folder; None if it has none."""
     token = store.read_json(f"{paths.TOKENIZER}/tokenizer_config.json").get("pad_token")
     name = token["content"] if isinstance(token, dict) else token
     added = store.read_json(paths.tokenizer_file()).get("added_tokens", [])

@@ -174,7 +174,7 @@ class EvolvingQuestions(Settings, version=2):
                 begun.statistics.update(calls.statistics() if calls is not None else {})
                 if asker is not None:
                     context.progress(f"{label}: chat models: {asker.costs}")
-                if not begun.subsets:
+                if not begun.subsets:  # no record of the period will hold its counts
                     context.steps[:] = Step.sum([context.steps, begun.steps])
                 else:
                     yield begun.draft(label, [entry.path for entry in context.inputs if f"/{label}/" in entry.path])

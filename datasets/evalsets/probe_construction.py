@@ -124,6 +124,7 @@ class ProbeConstruction(Settings, version=2):
     def inputs(self) -> list[Input]:
         """Return the inputs of the old corpus, which are marked, and then those of the new one."""
         old = self.old.reader.inputs(self.old.periods)
+        # a file may be an input of both corpora, and nothing else of an input may tell which one reads it
         marked = [entry.model_copy(update={"group": f"{OLD}{entry.group}"}) for entry in old]
         return [*marked, *self.new.reader.inputs(self.new.periods)]
 
@@ -184,7 +185,7 @@ class ProbeConstruction(Settings, version=2):
             lost = len(probes) - len(fresh)
             one.steps.append(Step(name="probes", read=len(probes), dropped={EARLIER: lost} if lost else {}))
             seen[one.label] = {_key(probe.subset, probe.cloze, probe.answers[0]) for probe in fresh}
-            if not fresh:
+            if not fresh:  # no record of the period will hold its counts
                 context.steps[:] = Step.sum([context.steps, one.steps])
                 continue
             subsets = {name: [_example(p) for p in fresh if p.subset == name] for name in SUBSETS}

@@ -80,10 +80,10 @@ def _by_paragraph(parts: Iterable[RevisedPassage]) -> Iterator[str]:
 def revisions(old: Sequence[str], new: Sequence[str], moved: Literal["changed", "unchanged"] = "changed") -> Revisions:
     """Return what became of a text between two versions, both given in paragraphs.
 
-    Sentences between shared paragraphs are paired with the most similar ones in order (see SIMILAR); newer ones without
-    a counterpart are added, older ones are deleted. Neighbouring added sentences of a paragraph are one passage. A
-    sentence that the older text has at another place only moved: it counts as added, as in the paper's code, or, with
-    `moved="unchanged"`, as the same.
+    Sentences between shared paragraphs are paired with the most similar ones in order (see SIMILAR); a newer sentence
+    without a counterpart is added, an older one is deleted. Neighbouring added sentences of a paragraph are one
+    passage. A sentence that the older text has at another place only moved: it counts as added, as in the paper's code,
+    or, with `moved="unchanged"`, as the same.
 
     Raises TooRepetitive if both versions have too many equal lines.
     """
@@ -155,13 +155,14 @@ def _hunks(old: Sequence[_Sentence], new: Sequence[_Sentence]) -> Iterator[_Hunk
         if tag == "equal":
             yield from (RevisedPassage("same", n.paragraph, n.at, o.at) for o, n in zip(old[i:j], new[k:m]))
         else:
+            # marks alone have no key: they are no change, and pair with nothing
             empty = {n: RevisedPassage("same", one.paragraph, one.at) for n, one in enumerate(new[k:m]) if not one.key}
             yield _Hunk([one for one in old[i:j] if one.key], list(new[k:m]), empty)
 
 
 def _moves(hunks: Sequence[_Hunk], same: bool) -> list[_Sentence]:
-    """Settle the sentences that stand at another place of the older text, each of which is taken once. Return the older
-    ones that are gone because their newer ones count as added."""
+    """Settle newer sentences that the older text has at another place; each older sentence is taken once. Return the
+    older sentences that are gone, because the newer ones count as added."""
     places: dict[str, deque[tuple[_Hunk, int]]] = {}
     for hunk in hunks:
         for o, sentence in enumerate(hunk.old):
@@ -200,7 +201,7 @@ def _aligned(a: Sequence[Counter[str]], b: Sequence[Counter[str]]) -> list[tuple
             paired = best[i][k] + value if value else 0.0
             best[i + 1][k + 1] = max(best[i][k + 1], best[i + 1][k], paired)
     pairs, i, k = [], len(a), len(b)
-    while i and k:
+    while i and k:  # equality is exact, because `max` copies an entry; of equal sums, the earliest pairs stay
         if best[i][k] == best[i - 1][k]:
             i -= 1
         elif best[i][k] == best[i][k - 1]:
