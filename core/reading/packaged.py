@@ -23,8 +23,8 @@ def holders(folder: str) -> Mapping[str, str]:
     """Return the file (without `.yaml`) that holds each packaged name of a folder: itself, unless it is a variant."""
     found = {}
     for entry in files("ticlm").joinpath(folder).iterdir():
-        file, dot, _ = entry.name.partition(".yaml")
-        if dot:
+        if entry.name.endswith(".yaml"):
+            file = entry.name.removesuffix(".yaml")
             block = _BLOCK.search(f"{entry.read_text()}\n") if folder == RECIPES else None
             found.update(dict.fromkeys(_NAME.findall(block[1]) if block else [file], file))
     return dict(sorted(found.items()))
