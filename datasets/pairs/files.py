@@ -15,12 +15,9 @@ from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar, span
 from ticlm.core.settings import Settings
 from ticlm.datasets.io import listing, records
-from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece, input_files
+from ticlm.datasets.io.documents import FIRST_ROWS, Bad, Document, Documents, Input, Piece, input_files
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.text.pairs import joined
-
-FIRST_ROWS = 1000
-"""Rows of the first file that are looked at before a build, until one is a pair."""
 
 
 class TuningPair(NamedTuple):
