@@ -210,9 +210,8 @@ def _in_member(window: _Window, most_bytes: int) -> Iterator[WarcRecord | Damage
             window.find_next()
             outcome = outcome if outcome.reason == TRUNCATED else replace(outcome, lost=window.offset - begins)
         yield outcome
-    if window.torn and not isinstance(
-        outcome, DamagedRecord
-    ):  # else it is told already; a torn member ends with rubbish
+    # a torn member ends with rubbish, which may have been told as damage already
+    if window.torn and not isinstance(outcome, DamagedRecord):
         yield DamagedRecord(window.torn, window.where)
 
 

@@ -48,8 +48,8 @@ class Link:
 class UnchangedChain:
     """The staged articles that read the same from the first snapshot to each later one.
 
-    Staged files stay until the build is done, so that a killed build goes on from them. It is named after all snapshots
-    up to it.
+    Staged files stay until the build is done, so that a killed build goes on from them. The files of a snapshot are
+    named after all snapshots up to it.
     """
 
     context: BuildContext
