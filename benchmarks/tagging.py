@@ -21,8 +21,7 @@ from benchmarks.sides import Side
 
 from ticlm.core.examples import Example
 from ticlm.core.periods import Period, span
-from ticlm.datasets.examples.proper_nouns import ProperNouns
-from ticlm.datasets.examples.word_tags import WordTagger, marked, taggers
+from ticlm.datasets.examples.word_tags import ProperNouns, WordTagger, marked, taggers
 from ticlm.datasets.io.ray_map import RayExecutor
 from ticlm.datasets.synthetic.world import SyntheticWorld
 

@@ -14,6 +14,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ticlm.core.errors import InputError
 from ticlm.core.reading import mappings
+from ticlm.core.reading.packaged import KEY as VARIANTS
+from ticlm.core.reading.packaged import RECIPES as RECIPES
+from ticlm.core.reading.packaged import holders
 from ticlm.core.reading.plain import plain_at
 from ticlm.core.reading.settings_errors import one_line
 
@@ -91,12 +94,12 @@ def merged(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 
 def packaged(folder: str) -> list[str]:
-    """Return the names of the YAML files that come with the package in `folder`."""
-    return sorted(Path(f.name).stem for f in files("ticlm").joinpath(folder).iterdir() if f.name.endswith(".yaml"))
+    """Return the names of the YAML files that come with the package in `folder`, and of their variants."""
+    return list(holders(folder))
 
 
-RECIPES = "datasets/recipes"
-"""Where recipes of corpora and sets of examples are packaged."""
+PACKAGED = " (packaged)"
+"""What follows the name of a packaged file in an error, where another file has its path."""
 
 
 def build_command(name: str) -> str:
@@ -120,6 +123,9 @@ def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any],
         raise InputError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(data, dict):
         raise InputError(f"{where}: expected a mapping of settings, got {type(data).__name__}")
+    if folder == RECIPES and where == f"{name}{PACKAGED}" and VARIANTS in data:
+        own = data.pop(VARIANTS)[name]
+        data = merged({"name": name, **data}, own)
     if "extends" not in data:
         return data, where
     other = data.pop("extends")
@@ -155,9 +161,10 @@ def _read_named(name: str, folder: str) -> tuple[str, str]:
             return path.read_text(), name
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{name}: cannot be read: {error}") from None
-    resource = files("ticlm").joinpath(folder, f"{name}.yaml")
-    if "/" not in name and resource.is_file():
-        return resource.read_text(), f"{name} (packaged)"
+    if name in (held := holders(folder)):
+        return files("ticlm").joinpath(folder, f"{held[name]}.yaml").read_text(), f"{name}{PACKAGED}"
+    if variants := [one for one, file in held.items() if file == name]:
+        raise InputError(f"{name}: give one of its variants: {', '.join(variants)}")
     raise InputError(
         f"{name}: no such file, and no packaged name; packaged are: {', '.join(packaged(folder)) or 'none'}"
     )

@@ -15,12 +15,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from benchmarks.truth.encyclopedia import truth
+from benchmarks.truth.names import names_pipeline
+
 from ticlm.core.examples import Examples
 from ticlm.core.settings import parse
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
-from ticlm.datasets.synthetic.encyclopedia_truth import truth
-from ticlm.datasets.synthetic.pipeline import names_pipeline
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
 WORLD = SyntheticWorld(towns=32, firms=36, clubs=20, offices=10)

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.experiments import evolving_truth
+from benchmarks.truth.wikidata import FactChanges, NamedTriple, fact_changes
 
 from ticlm.core import settings
 from ticlm.core.examples import Example, Examples
 from ticlm.core.periods import Timeline
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
-from ticlm.datasets.synthetic.wikidata_truth import FactChanges, NamedTriple, fact_changes
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
 RECIPES = "datasets/recipes"

@@ -115,7 +115,7 @@ def _in_zip(path: str, file: BinaryIO, refused: Callable[[str], str]) -> Iterato
         top = _top([entry.filename for entry in entries])
         for entry in entries:
             name = entry.filename.removeprefix("./").removeprefix(top)
-            link = entry.external_attr >> 28 == 0xA
+            link = entry.external_attr >> 28 == 0xA  # the upper half holds Unix's mode; S_IFLNK begins with 0xA
             reason = (
                 _outside(name) or (LINK if link else "") or refused(name) or (ENCRYPTED if entry.flag_bits & 1 else "")
             )

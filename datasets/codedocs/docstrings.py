@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from ticlm.datasets.codedocs.rst import BrokenPage, DocPage
 from ticlm.datasets.text.charset import decoded
 
-MOST_BYTES = 8 << 20
+MOST_BYTES = 8 << 20  # of a module; its syntax tree takes many times as much memory
 ATTACHED = frozenset({"add_newdoc", "add_docstr", "add_docstr_all", "add_newdoc_for_scalar_type"})
 """Calls with which NumPy and PyTorch give docstrings to objects that are written in C."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef

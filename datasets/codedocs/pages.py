@@ -59,7 +59,7 @@ class DocPages(Settings):
         "conftest.py",
         "requirements*.txt",
     )
-    """Globs of files to leave out of those that `include` matches."""
+    """Globs of files to leave out, although `include` matches them."""
     shortest_chars: int = Field(25, ge=1)
     """Leave out pages of fewer characters, not counting newlines and double spaces."""
     private: bool = False

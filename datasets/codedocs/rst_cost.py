@@ -15,6 +15,8 @@ MOST_STEPS = 60_000_000
 """Steps that a page may take: 1 to 3 s. A step is a character that is read once more."""
 MOST_SUBSTITUTIONS = 5_000
 MOST_SUBSTITUTED_CHARS = 4 << 20
+"""Substitutions that a page may make, and characters that they may insert. A substitution that names another one twice
+doubles the text at each level."""
 _BLANK = re.compile(r"\n[ \t]*\n")
 _MARK = re.compile(r"\*\*|\*|``|`|\|")
 _AFTER_END = frozenset(" \t\n\r\v\f'\")]}>-/\\:.,;!?_*`|")
@@ -91,8 +93,8 @@ def bounded_reader() -> Any:
                 return True
         return False
 
-    class Reader(standalone.Reader):  # type: ignore[misc]
+    class BoundedReader(standalone.Reader):  # type: ignore[misc]
         def get_transforms(self) -> list[Any]:
             return [*super().get_transforms(), Bounded]
 
-    return Reader
+    return BoundedReader

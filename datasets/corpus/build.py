@@ -3,8 +3,8 @@
 Each step maps a function over small work items, in this process or on Ray. Its results go to the store, and only
 summaries come back. Documents never pass through Ray; memory does not grow with a period's size, except for filters of
 deduplication (`limits.filter_bytes`). Periods are built a few at a time, oldest first, so that the driver holds what it
-knows of those few. A build that was killed continues with what is on the store. The same documents and recipe give the
-same bytes, whatever the executor, and however the work is split, ordered or interrupted.
+knows of those few. A build that was killed continues from the files on the store. The same documents and recipe give
+the same bytes, whatever the executor, and however the work is split, ordered or interrupted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ticlm.datasets.corpus import build_records, dedup_pass, scan_index, staging
 from ticlm.datasets.corpus.build_records import BuildPlan
 from ticlm.datasets.corpus.ledger import balance
 from ticlm.datasets.corpus.ledger.counts import Known
-from ticlm.datasets.corpus.ledger.history import History, Unread
+from ticlm.datasets.corpus.ledger.history import BuildHistory, Unread
 from ticlm.datasets.corpus.ledger.warnings import out_of_reach
 from ticlm.datasets.corpus.periods_build import PeriodsBuild
 from ticlm.datasets.corpus.recipe import CorpusRecipe
@@ -47,7 +47,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     store = Store(Store(store_root).uri(paths.corpus(recipe.id)))
     _same_recipe(store, recipe)
     staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
-    history = History.of(store, recipe)
+    history = BuildHistory.of(store, recipe)
     waiting = build_records.unfinished_plan(store, staged)
     try:
         unread = history.unread()
@@ -70,7 +70,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
         try:
             if plan := work.unfinished():
                 work.finish(plan)
-                unread = History.of(store, recipe).unread()
+                unread = BuildHistory.of(store, recipe).unread()
             work.finish(work.scanned(unread))
         except InputError:
             if not store.exists(INFO):  # nothing stands yet: other inputs may do
@@ -101,7 +101,7 @@ class _Build:
     def scanned(self, unread: Unread) -> BuildPlan | None:
         """Read the inputs that were not read yet, and return a plan for them; None if there are none."""
         inputs = unread.inputs
-        history = History.of(self.store, self.recipe)
+        history = BuildHistory.of(self.store, self.recipe)
         if not inputs and history.lost:
             raise history.unlike(history.lost[0], "none of its inputs is there")
         if not inputs:
@@ -138,8 +138,8 @@ class _Build:
         return plan
 
     def _read(self, inputs: Sequence[Input], known: Known) -> tuple[list[str], dict[str, str]]:
-        """Read and stage inputs, a few thousand at a time; return the names of the scans of those that were read, in
-        order, and why the others were not."""
+        """Read and stage inputs, a few thousand at a time; return the names of the scans of all inputs that could be
+        read, in order, and for each other input why it could not."""
         there = set(self.store.files(f"{self.staged}/scans"))
         read = partial(scan_index.read_piece, self.store, f"{self.staged}/scans", self.recipe, known)
         scans: list[str] = []
@@ -176,7 +176,7 @@ class _Build:
         scans = self._indexed(plan)
         periods = self.recipe.periods.model_copy(update={"last": plan.last})
         recipe = self.recipe.model_copy(update={"periods": periods})  # the build may have begun under another `last`
-        history = History(recipe, build_records.builds(self.store), plan.built)
+        history = BuildHistory(recipe, build_records.builds(self.store), plan.built)
         record = balance.account(plan, scans, history)
         for line in record.warnings:
             self.progress(f"warning: {line}")

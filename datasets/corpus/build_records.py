@@ -31,7 +31,7 @@ READ_BEFORE = "read by an earlier build"
 REWRITTEN = "in an input that was changed after its period was built"
 
 
-class Counted(NamedTuple):
+class RecordSum(NamedTuple):
     """Records of one input that are of one period, and the sum of their hashes, by which they are known again."""
 
     records: int
@@ -39,10 +39,10 @@ class Counted(NamedTuple):
 
 
 class InputAccount(Settings):
-    """The records of one input by period, and those that are in no period of the corpus (`nowhere`), by reason: also
-    those of a period that is built without them, or not over."""
+    """Counts of the records of one input: by period, and by reason (`nowhere`) where a record is in no period of the
+    corpus. A record of a period that is not over, or that was built without it, counts under `nowhere` too."""
 
-    periods: dict[str, Counted] = Field(default_factory=dict)
+    periods: dict[str, RecordSum] = Field(default_factory=dict)
     nowhere: dict[str, int] = Field(default_factory=dict)
     refused: tuple[str, ...] = ()
     """Periods of which no record was taken, as they came too late for them."""

@@ -39,7 +39,7 @@ HELD_OUT: tuple[Split, ...] = ("eval", "tune")
 
 
 def shingle(store: Store, folder: str, settings: Deduplicate, part: DocumentSpan) -> Counted:
-    """Write the n-grams of a part's documents, unless they are there, and return their number by split."""
+    """Write the n-grams of a part's documents, unless an earlier task did, and return their number by split."""
     shingles = f"{period_folder(folder, part.period)}/shingles"
     summary = f"{shingles}/{part.number:05d}.json"
     if store.exists(summary):
@@ -56,7 +56,7 @@ def shingle(store: Store, folder: str, settings: Deduplicate, part: DocumentSpan
 
 
 def judge_chain(store: Store, folder: str, settings: Deduplicate, chain: DedupChain) -> None:
-    """Write the verdicts on the documents of a chain, except those that are there."""
+    """Write the verdicts on the documents of a chain, except the verdicts that exist."""
     bloom: BloomFilter | None = None
     for leg in chain.legs:
         summary = f"{period_folder(folder, leg.period)}/verdicts/{leg.split}.json"
@@ -123,7 +123,7 @@ def kept(store: Store, folder: str, part: DocumentSpan, split: Split, documents:
 
 
 def forget(store: Store, current: int, built: Sequence[str]) -> None:
-    """Remove the filters of windows before the `current` one, and those that a later built period has replaced."""
+    """Remove the filters of windows before the `current` one, and filters that a later built period has replaced."""
     for split in store.folders("dedup"):
         for window in store.folders(f"dedup/{split}"):
             saved = store.folders(f"dedup/{split}/{window}")
@@ -134,7 +134,7 @@ def forget(store: Store, current: int, built: Sequence[str]) -> None:
 
 
 def forget_unbuilt(store: Store, built: Sequence[str]) -> None:
-    """Remove the filters of periods that were never built: those of an attempt that was given up."""
+    """Remove the filters of periods that were never built, because the attempt was given up."""
     for split in store.folders("dedup"):
         for window in store.folders(f"dedup/{split}"):
             for label in set(store.folders(f"dedup/{split}/{window}")) - set(built):
@@ -210,6 +210,7 @@ class _Counts:
 
 
 def _apply(documents: Staged, gone: Bools, gone_paragraphs: Bools) -> Staged:
+    """Return what is left of documents, given bool[documents] and bool[paragraphs of all of them]."""
     left = Staged([], [], [])
     at = 0
     for out, text, source, host in zip(gone.tolist(), *documents, strict=True):
@@ -223,7 +224,7 @@ def _apply(documents: Staged, gone: Bools, gone_paragraphs: Bools) -> Staged:
 
 
 def _ahead(read: Callable[[int], Shingled], parts: int) -> Iterator[tuple[int, Shingled]]:
-    """Yield the n-grams of each part; those of the next one are read meanwhile, as numba lets go of Python's lock."""
+    """Yield the n-grams of each part. A thread reads the next part meanwhile, because numba releases Python's lock."""
     with Threads(1) as reader:
         coming = reader.submit(read, 0)
         for number in range(parts):
@@ -262,5 +263,6 @@ def _shingled(store: Store, folder: str, leg: DedupSplit, number: int) -> Shingl
 
 
 def _verdict(store: Store, path: str) -> tuple[Bools, Bools]:
+    """Return the masks of a file of verdicts: removed documents, bool[documents], and bool[paragraphs]."""
     with np.load(io.BytesIO(store.read(path))) as held:
         return held["documents"], held["paragraphs"]

@@ -113,7 +113,8 @@ def merge(store: Store, folder: str, batch: MergeBatch) -> Merged:
 
 
 def merged(groups: Sequence[Group], results: Iterable[Merged]) -> list[Group]:
-    """Return the groups after a level: those of merged runs are replaced. The order of `results` does not matter."""
+    """Return the groups after a level, with the groups of new runs in the place of the groups of merged runs. The order
+    of `results` does not matter."""
     done = sorted(results, key=lambda one: (one.period, one.runs))
     gone = {(one.period, run) for one in done for run in one.runs}
     left = [group for group in groups if (group.period, group.run) not in gone]

@@ -42,11 +42,13 @@ BEYOND = "tokens beyond the held-out rows"
 TOKEN_REASONS = (TAIL, SHORT, *SalientSpans.left_out, *PairRows.left_out, BEYOND)
 """Reasons under which a period counts tokens instead of documents."""
 TOP_HOSTS = 100
+"""Hosts that the accounting of a period names. Each part counts its 1,000 largest hosts alone (`tokenize.HOSTS`), so a
+sum may lack what a host has in parts where it is small."""
 
 
 class Bundle(Settings):
-    """All that a period is made of beside its streams, and what was counted on the way to them. `attempt` names its
-    files."""
+    """Everything beside the streams that a period is made of, and the counts of the steps before. `attempt` names the
+    folder of its files."""
 
     period: Period
     attempt: str
@@ -58,8 +60,8 @@ class Bundle(Settings):
 
 
 class Packing(Settings):
-    """What `plan` has counted in a period's streams: documents and bytes of each set of rows, tokens of all its rows
-    (chosen or not), those that are in no row by reason, and the period's accounting."""
+    """Counts that `plan` made of a period's streams: documents and bytes of each set of rows, tokens of all its rows
+    (chosen or not), tokens in no row by reason (`left`), and the period's accounting."""
 
     documents: dict[Split, int]
     bytes: dict[Split, int]

@@ -20,10 +20,11 @@ from ticlm.datasets.corpus.sorted_runs import SCHEMA, Group
 from ticlm.datasets.corpus.staging import SPLITS
 
 PART_BYTES = 64 << 20
+"""Text of a part. A task holds the documents and the tokens of one part in memory."""
 LEAST_PART_BYTES, PARTS_OF_A_PERIOD = 4 << 20, 16
 """A period of less than PARTS_OF_A_PERIOD parts is cut into smaller ones, so that several tasks share it. A part also
 decodes a row group of each run."""
-END_OF_ORDER = 1 << 64
+END_OF_ORDER = 1 << 64  # places are 64-bit hashes
 
 
 def period_folder(folder: str, period: str) -> str:
@@ -31,7 +32,7 @@ def period_folder(folder: str, period: str) -> str:
     return f"{folder}/{paths.period(period)}"
 
 
-class Span(NamedTuple):
+class GroupRange(NamedTuple):
     """Consecutive row groups of a run, `first` to `last` (inclusive)."""
 
     run: str
@@ -47,7 +48,7 @@ class DocumentSpan(Settings):
     low: int
     high: int
     bytes: int
-    spans: tuple[Span, ...]
+    spans: tuple[GroupRange, ...]
 
 
 class Staged(NamedTuple):
@@ -101,15 +102,15 @@ def staged(store: Store, part: DocumentSpan) -> Iterator[tuple[Split, Staged]]:
             yield split, Staged(*(mine[name].to_pylist() for name in ("text", "source", "host")))
 
 
-def _spans(groups: Sequence[Group]) -> tuple[Span, ...]:
-    """Return the places of these row groups: in a run, those of a range of the order follow one another."""
+def _spans(groups: Sequence[Group]) -> tuple[GroupRange, ...]:
+    """Return the places of these row groups. Groups of one range of the order follow one another in a run."""
     numbers: dict[str, list[int]] = {}
     for group in groups:
         numbers.setdefault(group.run, []).append(group.group)
-    return tuple(Span(run, min(found), max(found)) for run, found in sorted(numbers.items()))
+    return tuple(GroupRange(run, min(found), max(found)) for run, found in sorted(numbers.items()))
 
 
-def collect(store: Store, where: Sequence[Span], low: int, high: int) -> pa.Table:
+def collect(store: Store, where: Sequence[GroupRange], low: int, high: int) -> pa.Table:
     """Return the documents of these row groups whose place is in [low, high), in order."""
     tables = []
     for run, first, last in where:

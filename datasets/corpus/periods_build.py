@@ -1,6 +1,6 @@
 """The building of periods from staged documents: merge, deduplicate, train the tokenizer, tokenize, pack.
 
-Periods are built a few together, oldest first, and what is made on the way to one is removed when its record is
+Periods are built a few together, oldest first; the files made on the way to a period are removed when its record is
 written. The driver holds the row groups and parts of those few, and of all others their labels and sizes.
 """
 
@@ -20,7 +20,7 @@ from ticlm.datasets.corpus import dedup_pass, dedup_plan, shards, tokenize
 from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import pack as packing
 from ticlm.datasets.corpus.build_records import BuildRecord
-from ticlm.datasets.corpus.ledger.history import History
+from ticlm.datasets.corpus.ledger.history import BuildHistory
 from ticlm.datasets.corpus.ledger.warnings import little_text
 from ticlm.datasets.corpus.pack import Bundle
 from ticlm.datasets.corpus.parts import DocumentSpan, parts_of
@@ -40,7 +40,8 @@ R = TypeVar("R")
 
 
 class PeriodsBuild:
-    """The steps that build periods. Each one leaves its results on the store, and skips those that are there."""
+    """The steps that build periods. Each one leaves its results on the store, and skips what an earlier build left
+    there."""
 
     def __init__(
         self, recipe: CorpusRecipe, store: Store, staged: str, executor: Executor, progress: Callable[[str], None]
@@ -61,7 +62,7 @@ class PeriodsBuild:
             self.published = recipe.tokenizer.save(store)  # first of all, as it may not load, nor suit the rows
             recipe.columns(store, self.published)
 
-    def build(self, record: BuildRecord, scans: ScanIndex, history: History) -> None:
+    def build(self, record: BuildRecord, scans: ScanIndex, history: BuildHistory) -> None:
         """Build the periods of a record that are not finished. Of the windows of `history.replayed`, all periods
         are judged from the first on."""
         labels = self.store.folders(paths.PERIODS)
@@ -101,7 +102,7 @@ class PeriodsBuild:
             yield some
 
     def _built(
-        self, parts: Mapping[str, Sequence[DocumentSpan]], record: BuildRecord, scans: ScanIndex, history: History
+        self, parts: Mapping[str, Sequence[DocumentSpan]], record: BuildRecord, scans: ScanIndex, history: BuildHistory
     ) -> Iterator[tuple[str, int]]:
         """Build some periods that are judged, and yield each with the number of its train tokens."""
         if not parts:
@@ -192,7 +193,7 @@ class PeriodsBuild:
         mine = [(bundle, [some for some in written if some.period == bundle.period.label]) for bundle in bundles]
         yield from each(partial(packing.publish, self.store, self.staged, recipe.held_out), mine, size)
 
-    def _bundle(self, label: str, record: BuildRecord, parts: int, history: History) -> Bundle:
+    def _bundle(self, label: str, record: BuildRecord, parts: int, history: BuildHistory) -> Bundle:
         return Bundle(
             period=self.recipe.calendar.period(label),
             attempt=Attempt(self.store, paths.period(label)).name,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Literal, Protocol
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
-from ticlm.core.accounting import Step
 from ticlm.core.corpus import TokenizerInfo
 from ticlm.core.extensions import SOURCES, Own
 from ticlm.core.fingerprint import fingerprint, hash64
@@ -28,8 +26,9 @@ from ticlm.datasets.examples.documents import ExampleDocuments
 from ticlm.datasets.filters import date_line
 from ticlm.datasets.filters.union import REFINEDWEB, AnyFilter
 from ticlm.datasets.io import dates
-from ticlm.datasets.io.documents import Bad, Document, Documents, FileDocuments, Input, Piece, Skipped
+from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece, Skipped
 from ticlm.datasets.io.executor import ExecutorSetting
+from ticlm.datasets.io.file_documents import FileDocuments
 from ticlm.datasets.io.hub import HubDocuments
 from ticlm.datasets.kilt.pairs import KiltPairs
 from ticlm.datasets.lama.pairs import ProbePairs
@@ -46,33 +45,10 @@ FORMAT = 1
 """Part of every recipe's identity. Raise it when the same recipe and documents begin to give other bytes."""
 BYTES_PER_PAGE = 1765
 """Mean of a page of the packaged synthetic world. With another number, a finished build would read all inputs again."""
-DAYS_PER_MONTH = 30.4
+DAYS_PER_MONTH = 30.4  # rough: only the expected size of a world's period is computed with it
 
 
-class DocumentReader(Protocol):
-    """A source of documents: it lists its inputs, cuts each into pieces, and reads one piece per task."""
-
-    @property
-    def identity(self) -> Settings: ...
-
-    def inputs(self, calendar: Calendar) -> list[Input]: ...
-
-    def count_outside(self, calendar: Calendar) -> int:
-        """Return how many inputs lie outside this calendar, so that `inputs` leaves them out."""
-
-    def pieces(self, entry: Input) -> list[Piece]: ...
-
-    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped | Step]: ...
-
-    def check(self, inputs: Sequence[Input]) -> None:
-        """Raise InputError if the first of these inputs cannot be read with the source's settings."""
-
-    def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write into the corpus's folder what is known about its text but is not part of it."""
-
-
-@dataclass(frozen=True)
-class WorldReader:
+class WorldReader(Documents):
     """Reader of a synthetic world. Its inputs are the periods of a bounded calendar, with their expected size."""
 
     world: SyntheticWorld
@@ -93,17 +69,8 @@ class WorldReader:
         first = self.world.initial_documents if period.start <= self.world.epoch < period.end else 0
         return BYTES_PER_PAGE * (first + months * self.world.documents_per_month)
 
-    def count_outside(self, calendar: Calendar) -> int:
-        return 0
-
-    def pieces(self, entry: Input) -> list[Piece]:
-        return [Piece(input=entry)]
-
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
         return self.world.documents(self.calendar.period(piece.input.path.removeprefix("synthetic/")))
-
-    def check(self, inputs: Sequence[Input]) -> None:
-        pass
 
     def beside(self, store: Store, timeline: Timeline) -> None:
         self.world.write_truth(store, "truth/facts.parquet", timeline)
@@ -246,9 +213,9 @@ class CorpusRecipe(Settings):
         return self.rows.parting if isinstance(self.rows, PairRows | SentenceRows) else ""
 
     @property
-    def reader(self) -> DocumentReader:
+    def reader(self) -> Documents:
         if isinstance(self.documents, SyntheticWorld):
-            return WorldReader(self.documents, self.periods)
+            return WorldReader(world=self.documents, calendar=self.periods)
         return self.documents
 
     @property

@@ -97,7 +97,8 @@ class RowMaker(Protocol):
         ...
 
     def beside(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-        """Return the columns that `rows` yields after those of the shards: what is kept beside each row."""
+        """Return the columns that `rows` yields after the columns of the shards, for data that is kept beside each
+        row."""
         ...
 
     def count(self, stream: TokenStream, columns: tuple[Column, ...]) -> RowCount:
@@ -194,6 +195,7 @@ class PrefixLM(Unmarked):
         assert pad is not None
         first = 0
         for tokens, starts, sizes in _pieces(stream, length):
+            # number i of the stream's key: cuts of the stream into blocks change no draw
             drawn = random_numbers(len(sizes), stream.key, first)
             first += len(sizes)
             split = sizes > 1
@@ -220,8 +222,9 @@ def padded(kind: str, lengths: Mapping[str, int], tokenizer: TokenizerInfo, pad:
 
 
 def _pieces(stream: TokenStream, size: int) -> Iterator[tuple[Tokens, NDArray[np.int64], NDArray[np.int64]]]:
-    """Cut every document into pieces of at most `size` tokens; yields (tokens [n], starts, sizes) of whole documents,
-    where piece i is tokens[starts[i] : starts[i] + sizes[i]]. Empty documents have no piece."""
+    """Cut every document into pieces of at most `size` tokens. Yield (tokens [n], starts int64[pieces], sizes
+    int64[pieces]) of whole documents; piece i is tokens[starts[i] : starts[i] + sizes[i]]. Empty documents have no
+    piece."""
     rest: list[Tokens] = []
     for block in stream.blocks():
         ends = np.flatnonzero(block == stream.end_of_text)

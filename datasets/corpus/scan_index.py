@@ -66,7 +66,7 @@ def read_piece(store: Store, folder: str, recipe: CorpusRecipe, known: Known, pi
 
 
 def index_chunk(store: Store, folder: str, task: tuple[int, Sequence[str]]) -> Chunk:
-    """Write a chunk of the index, its number and the names of its scans given, unless it is there, and return it."""
+    """Write a chunk of the index, given its number and the names of its scans, unless it exists, and return it."""
     number, keys = task
     path = f"{folder}/index/{number:05d}"
     if store.exists(f"{path}.json"):

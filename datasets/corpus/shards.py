@@ -27,11 +27,12 @@ from ticlm.datasets.corpus.salient import span_files
 from ticlm.datasets.corpus.tokenizers import ids_of
 
 SHARD_BYTES = 64 << 20
+"""Bytes of the rows of a shard, before Parquet packs them."""
 SHARDS_AT_ONCE = 16
 """Shards of a task: each one reads all tokens of its set, and holds the rows of its shards in memory."""
 TASK_BYTES = SHARDS_AT_ONCE * SHARD_BYTES + (1 << 30)
 """Memory of a task that writes more than one shard: their rows, the order of all rows, and one shard as Parquet."""
-BLOCK_TOKENS = 1 << 22
+BLOCK_TOKENS = 1 << 22  # read at a time: 8 MiB of uint16, so memory does not grow with a stream
 
 
 class Stretch(NamedTuple):
@@ -109,6 +110,7 @@ def write(store: Store, folder: str, info: CorpusInfo, seed: int, maker: RowMake
     rows = SetOfRows.model_validate(store.read_json(_path(folder, some.period, some.split)))
     columns, size = (*info.columns, *maker.beside(info.columns)), _rows_of_a_shard(info)
     borders = np.cumsum([column.length for column in columns])[:-1]
+    # which rows a shard has follows from the seed, period and set: each task draws the same order of all rows
     low, high = some.first * size, min(some.last * size, rows.chosen)
     key = hash64(f"{seed}\0{some.period}\0{some.split}")
     blocks = _blocks_of_rows(store, info, seed, maker, rows)
@@ -201,7 +203,7 @@ def token_stream(
 
 
 def _blocks(store: Store, stretches: Sequence[tuple[str, int, int]], little: np.dtype[Any]) -> Iterator[Tokens]:
-    """Yield the tokens of a stream, or their tags, a block at a time."""
+    """Yield the tokens of a stream, or their tags, as arrays [n] of at most BLOCK_TOKENS."""
     for path, start, size in stretches:
         with store.fs.open(store.path(path), "rb") as raw:
             raw.seek(start)
@@ -220,6 +222,7 @@ def _blocks_of_rows(store: Store, info: CorpusInfo, seed: int, maker: RowMaker, 
 
 
 def _rows_of_a_shard(info: CorpusInfo) -> int:
+    """Return the rows of a shard of about SHARD_BYTES, in whole row groups."""
     return max(1, SHARD_BYTES // sum(column.width for column in info.columns) // ROW_GROUP) * ROW_GROUP
 
 

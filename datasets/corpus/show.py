@@ -169,7 +169,7 @@ def _lineage(manifests: Manifests, period: str | None) -> list[str]:
 
 
 def _build(record: BuildRecord, mine: Sequence[str], there: Collection[str]) -> list[str]:
-    """Return lines on a build, given the periods that no later build has made again, and those that are there."""
+    """Return lines on a build, given its periods that no later build has made again, and the periods that exist."""
     stand = [label for label in mine if label in there]
     line = f"build {record.number}: {len(record.inputs):,} inputs, {record.read:,} documents read, "
     placed = sum(record.periods[label].read for label in stand)

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 from ticlm.core.store import Store
 
 GROUP_BYTES = 1 << 20
+"""Characters of text in a row group, the smallest unit that can be decoded. Small, because a part decodes a group of
+each run besides its own documents, and a merge holds one of each run."""
 
 
 class Row(NamedTuple):
@@ -67,7 +69,7 @@ class RunWriter:
 
 @contextmanager
 def writing_run(store: Store, path: str) -> Iterator[RunWriter]:
-    """Write a run, which is there when the block has ended well."""
+    """Write a run. The file exists only if the block ends without an error."""
     with (
         store.writing(path) as file,
         pq.ParquetWriter(

@@ -36,6 +36,7 @@ from ticlm.datasets.wiki import mediawiki
 BREAKS = (*records.BREAKS, *warc_records.BREAKS, mediawiki.BROKEN)
 """Reasons of a Bad that say that an input is damaged."""
 RUN_BYTES = 64 << 20
+"""Characters of text that a reading task holds in memory before it sorts them and writes a run."""
 OUTSIDE = "outside the calendar"
 OPEN = "in a period that is not over"
 UNUSED = "in a global shard that is not used"
@@ -168,7 +169,7 @@ class _Reading:
         label = None if period is None else period.label
         end = None if label is None else self._ends.get(label)
         after = when is not None and end is not None and when.date() >= end
-        if after and label in self._again:
+        if after and label in self._again:  # an older release built the period half: it stays as it was
             label = None
         self._read[label] += 1
         if isinstance(outcome, Bad):
@@ -187,8 +188,9 @@ class _Reading:
             self._noted(label, when.date(), place)
 
     def _noted(self, label: str, day: date, place: tuple[int, int]) -> None:
-        """Count what tells the documents of a period that an earlier build had from those that are new. The place in
-        the order is a hash of the document; other records have none."""
+        """Add a record to the sum of its period's hashes, and note the period in `same` once the input has begun with
+        all that an earlier build took from it. The place of a document in the order is its hash; other records have
+        none."""
         self.hashes[label] = total = (self.hashes.get(label, 0) + sum(place)) % (1 << 64)
         if any(place):
             self.newest = day if self.newest is None else max(day, self.newest)

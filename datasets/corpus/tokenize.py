@@ -62,8 +62,8 @@ class Hosts(Settings):
 
 
 class Sets(Settings):
-    """Which sets of rows documents belong to, whether verdicts on repeated text are there, how documents are marked,
-    and, if they are pairs, how they are parted."""
+    """Which sets of rows documents belong to, whether repeated text was judged, how documents are marked, and, if they
+    are pairs, how they are parted."""
 
     by_source: bool = False
     held_out: HeldOut = HeldOut()
@@ -73,7 +73,7 @@ class Sets(Settings):
 
 
 def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: DocumentSpan) -> None:
-    """Write the tokens of a part into its period's folder, unless they are there, and then their description."""
+    """Write the tokens of a part into its period's folder, and then their description, unless both exist."""
     path = stream_path(folder, part.period, part.number)
     if store.exists(f"{path}.json"):
         return
@@ -176,7 +176,7 @@ def _left(
 
 
 def _whose(documents: Staged, lengths: np.ndarray) -> tuple[dict[str, int], tuple[Host, ...]]:
-    """Return the tokens of each source, and the hosts with the most tokens."""
+    """Return the tokens of each source, and the hosts with the most tokens, given int64[documents] tokens."""
     subsets: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     tokens: Counter[str] = Counter()

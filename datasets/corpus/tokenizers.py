@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 END_OF_TEXT = "<|endoftext|>"
-BATCH_CHARS = 1 << 20
+BATCH_CHARS = 1 << 20  # encoded at once: bounds memory, as the encodings of a batch take many times its text
 SMALLEST = 257  # every byte, and the end of text
 
 
@@ -135,7 +135,7 @@ class PretrainedTokenizer(Settings):
 
 
 def padding(store: Store) -> int | None:
-    """The padding token of the tokenizer in the store's tokenizer folder; None if it has none."""
+    """Return the id of the padding token of the tokenizer in the store's tokenizer folder; None if it has none."""
     token = store.read_json(f"{paths.TOKENIZER}/tokenizer_config.json").get("pad_token")
     name = token["content"] if isinstance(token, dict) else token
     added = store.read_json(paths.tokenizer_file()).get("added_tokens", [])
@@ -167,9 +167,9 @@ def _upto(size: int, texts: Iterable[str]) -> Iterator[str]:
 
 
 class StreamEncoder:
-    """Encodes texts, each followed by the end-of-text token, which no text can forge: one that spells `<|endoftext|>`
-    gets the tokens of its letters. Where the tokenizer knows no other way to write it (`</s>` in a Unigram model, which
-    has it among its pieces), the text loses it."""
+    """Encodes texts, each followed by the end-of-text token, which no text can forge: a text that spells
+    `<|endoftext|>` gets the tokens of its letters. Where the tokenizer knows no other way to write it (`</s>` in a
+    Unigram model, which has it among its pieces), the text loses it."""
 
     def __init__(self, store: Store, info: TokenizerInfo) -> None:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tasks run side by side already

@@ -18,8 +18,8 @@ Bools = NDArray[np.bool_]
 
 
 class Shingled(NamedTuple):
-    """The n-grams of some documents. Paragraph p has `hashes[paragraphs[p] : paragraphs[p + 1]]`; document d has the
-    paragraphs `documents[d]` to `documents[d + 1]` (exclusive)."""
+    """The n-grams of some documents, in order. Paragraph p has `hashes[paragraphs[p] : paragraphs[p + 1]]`; document d
+    has the paragraphs `documents[d]` to `documents[d + 1]` (exclusive)."""
 
     hashes: NDArray[np.uint64]
     paragraphs: NDArray[np.int64]
@@ -27,7 +27,8 @@ class Shingled(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is removed: bool[documents], bool[paragraphs]; and how many n-grams were found in the filter, and added."""
+    """Masks of removed documents and paragraphs: bool[documents], bool[paragraphs]; and how many n-grams were found in
+    the filter, and added."""
 
     documents: Bools
     paragraphs: Bools
@@ -49,7 +50,8 @@ def shingled(texts: Iterable[str], ngram: int) -> Shingled:
 
 
 def judge(settings: Deduplicate, found: Shingled, bloom: BloomFilter, frozen: bool = False) -> Verdict:
-    """Apply the rule to documents in their order, and add their n-grams to the filter unless it is `frozen`."""
+    """Apply the rule to documents in their order, and add their n-grams, except those of removed paragraphs, to the
+    filter, unless it is `frozen`. The verdict on a document depends on all before it."""
     documents = np.zeros(len(found.documents) - 1, np.bool_)
     paragraphs = np.zeros(len(found.paragraphs) - 1, np.bool_)
     contained, inserted = _judge(
@@ -68,7 +70,7 @@ def judge(settings: Deduplicate, found: Shingled, bloom: BloomFilter, frozen: bo
 
 
 def surviving(found: Shingled, documents: Bools, paragraphs: Bools) -> Shingled:
-    """Return the n-grams that are left without these documents and paragraphs."""
+    """Return the n-grams that are left without these documents, bool[documents], and paragraphs, bool[paragraphs]."""
     stays = ~(np.repeat(documents, np.diff(found.documents)) | paragraphs)
     lengths = np.diff(found.paragraphs)
     of_documents = np.diff(bounds(stays.astype(np.int64))[found.documents])[~documents]
@@ -76,7 +78,7 @@ def surviving(found: Shingled, documents: Bools, paragraphs: Bools) -> Shingled:
 
 
 def without(text: str, gone: Bools) -> str:
-    """Return the text without the paragraphs in `gone` (bool, one per `words.paragraphs`)."""
+    """Return the text without the paragraphs in `gone`, bool[paragraphs]."""
     if not gone.any():
         return text
     at = paragraphs(text).tolist()
@@ -85,7 +87,7 @@ def without(text: str, gone: Bools) -> str:
 
 
 def bounds(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the start of each of some consecutive ranges, given their lengths, and the end of the last one."""
+    """Return int64[n + 1], the start of each of n consecutive ranges, given their lengths, and the end of the last."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
@@ -119,7 +121,7 @@ def _judge(
             contained += found
             if by_paragraph and high > low and found / (high - low) > threshold:
                 gone_paragraphs[p] = True
-            elif not frozen and found < high - low:
+            elif not frozen and found < high - low:  # with all of them there, adding would change no bit
                 inserted += high - low - found
                 for i in range(low, high):
                     put(blocks, probes, seed, wide, hashes[i])

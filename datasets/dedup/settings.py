@@ -25,9 +25,9 @@ class Deduplicate(Settings):
     every `window` periods of the calendar (TiC-LM, appendix D.7).
 
     Train, eval and tune have a filter each. The filter of a period is sized for the n-grams counted in it. The filter
-    of a window is made before its later periods are there, so `expected_ngrams` is the number in the train split of all
-    its periods; filters of eval and tune are as much smaller as their share of the documents says, with twice the room.
-    If there are so many more that the rate of false positives doubles, the build stops.
+    of a window is made before its later periods exist. So `expected_ngrams` is the number of n-grams in the train
+    splits of all its periods. Filters of eval and tune are smaller in proportion to their shares of the documents, with
+    twice the room. If there are so many more that the rate of false positives doubles, the build stops.
     """
 
     scope: Literal["period", "window"] = "period"

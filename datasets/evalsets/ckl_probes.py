@@ -26,7 +26,7 @@ class ReleasedSets(Settings):
     subsets: tuple[Subset, ...]
     """The subsets, in order."""
     scored: tuple[Subset, ...]
-    """Those of them that have a file of answers."""
+    """The subsets that have a file of answers."""
     period: str
     """The period of all probes."""
     rules: ProbeRules

@@ -128,7 +128,7 @@ class EvolvingQuestions(Settings, version=2):
 
     @property
     def external_inputs(self) -> tuple[str, ...]:
-        """Return a line for each model from outside the timeline, and those of the changes."""
+        """Return a line for each model from outside the timeline, and the lines of the changes."""
         lines = [one.external_inputs for one in (self.tagger, self.chat, self.judge) if one is not None]
         told = [line for line in lines if line is not None]
         return tuple(dict.fromkeys([*open_changes(self.changes).info.external_inputs, *told]))
@@ -174,7 +174,7 @@ class EvolvingQuestions(Settings, version=2):
                 begun.statistics.update(calls.statistics() if calls is not None else {})
                 if asker is not None:
                     context.progress(f"{label}: chat models: {asker.costs}")
-                if not begun.subsets:
+                if not begun.subsets:  # no record of the period will hold its counts
                     context.steps[:] = Step.sum([context.steps, begun.steps])
                 else:
                     yield begun.draft(label, [entry.path for entry in context.inputs if f"/{label}/" in entry.path])
@@ -195,7 +195,7 @@ class EvolvingQuestions(Settings, version=2):
 
 
 @dataclass
-class _Begun:
+class _BegunQuestions:
     """The questions of a period before they are written."""
 
     subsets: dict[str, list[Example]]
@@ -214,24 +214,24 @@ class _Making:
     changes: Examples
     maker: QuestionMaker
 
-    def first(self, label: str) -> _Begun:
+    def first(self, label: str) -> _BegunQuestions:
         """Return the questions about what is unchanged, in two subsets without a common article."""
-        begun, counts = _Begun({}, [], {}), self.settings.counts
+        begun, counts = _BegunQuestions({}, [], {}), self.settings.counts
         for name, count in ((UNCHANGED, counts.unchanged), (TRAIN, counts.unchanged_train)):
             side = partial(_on_side, name == TRAIN, self.settings.train_share, self.maker.seed)
             self._add(begun, name, label, label, count, side)
         return begun
 
-    def later(self, label: str, before: str) -> _Begun:
+    def later(self, label: str, before: str) -> _BegunQuestions:
         """Return the questions about what was added and revised since the period before."""
-        begun, counts = _Begun({}, [], {}), self.settings.counts
+        begun, counts = _BegunQuestions({}, [], {}), self.settings.counts
         self._add(begun, NEW, label, before, counts.new)
         self._add(begun, EDITED, label, before, counts.edited)
         return begun
 
     def _add(
         self,
-        begun: _Begun,
+        begun: _BegunQuestions,
         name: str,
         label: str,
         before: str,

@@ -19,12 +19,12 @@ from ticlm.core.periods import Calendar, span
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import UnusableExample, period_of, placed
-from ticlm.datasets.io import listing, records
+from ticlm.datasets.io import records
 from ticlm.datasets.io.buckets import Buckets
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.listing import Patterns
 
-BUCKETS = 64
+BUCKETS = 64  # a task keeps a file open for each; a period is read from one of them
 STANDS = "in a period that stands"
 Record = Mapping[str, Any]
 
@@ -76,8 +76,7 @@ class ExampleFiles(Settings):
         return self.model_copy(update={"paths": ("",)})
 
     def inputs(self) -> list[Input]:
-        found = listing.files(self.paths, records.SUFFIXES, "examples.paths")
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
+        return input_files(self.paths, records.SUFFIXES, "examples.paths")
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
         buckets = context.buckets("read", BUCKETS)
@@ -114,7 +113,7 @@ def _read(buckets: Buckets, files: ExampleFiles, named: tuple[str, Input]) -> No
         for number, record in records.records(entry.path, 0, None, ()):
             read += 1
             try:
-                if isinstance(record, records.Unusable):
+                if isinstance(record, records.BadRecord):
                     raise UnusableExample(record.reason)
                 label, example = _placed(files, record, entry.path), _example(files.fields, record)
             except UnusableExample as why:

@@ -1,4 +1,4 @@
-"""Held-out documents of a corpus as examples: whole texts with their dates, of which no round has trained on any."""
+"""Held-out documents of a corpus as examples: whole texts with their dates. No round has trained on any of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ticlm.datasets.filters.union import passed
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Document, Input, Piece
 
-BUCKETS = 64
+BUCKETS = 64  # a task keeps a file open for each; a period is read from one of them
 OTHER_SPLIT, OUTSIDE = "in another split", "in a period that the corpus does not have"
 
 

@@ -15,8 +15,8 @@ from ticlm.core.settings import Settings
 from ticlm.datasets.evalsets.files import STANDS
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import OnePeriod, UnusableExample, period_of
-from ticlm.datasets.io import listing, records
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io import records
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.lama import trex
 from ticlm.datasets.lama.collecting import TWICE, Collected, ProbeRules
@@ -53,16 +53,15 @@ class InvariantLama(Settings):
 
     def inputs(self) -> list[Input]:
         templates = self._templates()
-        named = {path for path, _, _ in templates}
-        rows = listing.files(self.paths, records.SUFFIXES, "examples.paths")
-        found = [*(entry for entry in rows if entry.path not in named), *templates]
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
+        named = {entry.path for entry in templates}
+        rows = input_files(self.paths, records.SUFFIXES, "examples.paths")
+        return [*(entry for entry in rows if entry.path not in named), *templates]
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
         if self.period in context.built:
             context.steps.append(Step(name="files", read=len(context.inputs), dropped={STANDS: len(context.inputs)}))
             return
-        named = [path for path, _, _ in self._templates()]
+        named = [entry.path for entry in self._templates()]
         templates, seen = trex.templates_of(named), set[Fact]()
         collected = Collected(self.rules)
         for relation in self.invariant.kept:
@@ -75,14 +74,14 @@ class InvariantLama(Settings):
                 collected.add(self.subset, partial(self._probe, row, templates, seen, name), _step(row))
         yield from collected.drafts(context, period_of(self.period), tuple(entry.path for entry in context.inputs))
 
-    def _templates(self) -> list[listing.ListedFile]:
-        return listing.files(self.templates, records.SUFFIXES, "examples.templates") if self.templates else []
+    def _templates(self) -> list[Input]:
+        return input_files(self.templates, records.SUFFIXES, "examples.templates") if self.templates else []
 
     def _probe(
-        self, row: Mapping[str, Any] | records.Unusable, templates: Mapping[str, str], seen: set[Fact], name: str
+        self, row: Mapping[str, Any] | records.BadRecord, templates: Mapping[str, str], seen: set[Fact], name: str
     ) -> Example:
         """Return the probe of a row; `seen` holds the facts before it. Raises UnusableExample."""
-        if isinstance(row, records.Unusable):
+        if isinstance(row, records.BadRecord):
             raise UnusableExample(row.reason)
         fact = trex.fact_of(row)
         self.invariant.check(fact)
@@ -92,7 +91,7 @@ class InvariantLama(Settings):
         return trex.probe(fact, row, templates, name)
 
 
-def _step(row: Mapping[str, Any] | records.Unusable) -> str:
+def _step(row: Mapping[str, Any] | records.BadRecord) -> str:
     """Return the relation under which a row is counted."""
-    relation = None if isinstance(row, records.Unusable) else row.get("predicate_id")
+    relation = None if isinstance(row, records.BadRecord) else row.get("predicate_id")
     return relation if isinstance(relation, str) else ROWS

@@ -29,7 +29,7 @@ from ticlm.datasets.probes import construction, predictions, review
 from ticlm.datasets.probes.construction import ModelStep, Tools
 from ticlm.datasets.probes.decisions import SUBSETS, ProbeSubset
 from ticlm.datasets.probes.model_steps import ModelSteps, read_prompts
-from ticlm.datasets.probes.old_corpus import OldCorpus
+from ticlm.datasets.probes.old_corpus import OldCorpusIndex
 from ticlm.datasets.probes.review import Probe
 from ticlm.datasets.text.taggers import AnyTagger, RulesTagger
 
@@ -124,6 +124,7 @@ class ProbeConstruction(Settings, version=2):
     def inputs(self) -> list[Input]:
         """Return the inputs of the old corpus, which are marked, and then those of the new one."""
         old = self.old.reader.inputs(self.old.periods)
+        # a file may be an input of both corpora, and nothing else of an input may tell which one reads it
         marked = [entry.model_copy(update={"group": f"{OLD}{entry.group}"}) for entry in old]
         return [*marked, *self.new.reader.inputs(self.new.periods)]
 
@@ -139,13 +140,13 @@ class ProbeConstruction(Settings, version=2):
             folder = stack.enter_context(context.store.local(index_of(context, self.old, old, end)))
             articles = new_articles(context, self.new, new, end, self.articles)
             asker = self._asker(context, stack)
-            tools = self._tools(OldCorpus(folder), context.seed, asker)
+            tools = self._tools(OldCorpusIndex(folder), context.seed, asker)
             labels = sorted(articles.counts, key=span)
-            begun: list[_Begun] = []
+            begun: list[_BegunProbes] = []
             for label in labels:
                 taken, step = articles.of(label)
                 found, asked = construction.candidates_of(taken, tools)
-                begun.append(_Begun(label, [step, asked]))
+                begun.append(_BegunProbes(label, [step, asked]))
                 context.store.write(f"construction/candidates-{label}.jsonl", predictions.exported(found, label))
                 if self.until == "candidates":
                     continue
@@ -167,7 +168,7 @@ class ProbeConstruction(Settings, version=2):
         yield from self._published(context, begun, reviews, tuple(entry.path for entry in context.inputs))
 
     def _published(
-        self, context: BuildContext, begun: Sequence[_Begun], reviews: Mapping[str, Any], inputs: tuple[str, ...]
+        self, context: BuildContext, begun: Sequence[_BegunProbes], reviews: Mapping[str, Any], inputs: tuple[str, ...]
     ) -> Iterator[PeriodDraft]:
         """Yield a draft of each period that has probes, without what an earlier period asked already."""
         seen = _asked_before(context)
@@ -184,7 +185,7 @@ class ProbeConstruction(Settings, version=2):
             lost = len(probes) - len(fresh)
             one.steps.append(Step(name="probes", read=len(probes), dropped={EARLIER: lost} if lost else {}))
             seen[one.label] = {_key(probe.subset, probe.cloze, probe.answers[0]) for probe in fresh}
-            if not fresh:
+            if not fresh:  # no record of the period will hold its counts
                 context.steps[:] = Step.sum([context.steps, one.steps])
                 continue
             subsets = {name: [_example(p) for p in fresh if p.subset == name] for name in SUBSETS}
@@ -203,7 +204,7 @@ class ProbeConstruction(Settings, version=2):
         journal = stack.enter_context(Journal(record_of(self.limits, context.store)))
         return Asker(journal, self.limits)
 
-    def _tools(self, old: OldCorpus, seed: int, asker: Asker | None) -> Tools:
+    def _tools(self, old: OldCorpusIndex, seed: int, asker: Asker | None) -> Tools:
         tools = Tools(old, self.tagger, self.per_article, self.passages, self.fit, self.support)
         if asker is None or self.chat is None:
             return tools
@@ -216,7 +217,7 @@ class ProbeConstruction(Settings, version=2):
 
 
 @dataclass
-class _Begun:
+class _BegunProbes:
     """A period's probes, and the account of everything that gave none."""
 
     label: str
@@ -226,7 +227,7 @@ class _Begun:
 
 
 def _parted(inputs: Sequence[Input]) -> tuple[list[Input], list[Input]]:
-    """Return the inputs of the old corpus without their mark, and those of the new one."""
+    """Return the inputs of the old corpus without their mark, and the inputs of the new one."""
     old = [entry for entry in inputs if entry.group.startswith(OLD)]
     new = [entry for entry in inputs if not entry.group.startswith(OLD)]
     return [entry.model_copy(update={"group": entry.group.removeprefix(OLD)}) for entry in old], new

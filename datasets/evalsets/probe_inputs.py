@@ -13,13 +13,13 @@ from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint, hash64
 from ticlm.core.periods import Calendar
 from ticlm.core.settings import Settings
-from ticlm.datasets.corpus.recipe import AnyDocuments, DocumentReader, WorldReader
+from ticlm.datasets.corpus.recipe import AnyDocuments, WorldReader
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.buckets import Buckets
-from ticlm.datasets.io.documents import Bad, Input, Skipped
+from ticlm.datasets.io.documents import Bad, Documents, Input, Skipped
 from ticlm.datasets.probes import old_corpus
-from ticlm.datasets.probes.candidates import Article
-from ticlm.datasets.probes.old_corpus import Passage
+from ticlm.datasets.probes.candidates import DatedArticle
+from ticlm.datasets.probes.old_corpus import OldPassage
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
 OUTSIDE, STANDS = "outside the periods", "in a period that stands"
@@ -38,10 +38,10 @@ class DatedCorpus(Settings):
     """How the documents' dates become periods."""
 
     @property
-    def reader(self) -> DocumentReader:
+    def reader(self) -> Documents:
         """Return what reads the documents."""
         if isinstance(self.documents, SyntheticWorld):
-            return WorldReader(self.documents, self.periods)
+            return WorldReader(world=self.documents, calendar=self.periods)
         return self.documents
 
     @property
@@ -102,7 +102,7 @@ class NewReader:
         if self.buckets.is_written(name):
             return name
         read, dropped, periods = 0, Counter[str](), Counter[str]()
-        held: dict[str, list[tuple[int, int, Article]]] = {}  # heaps, the last by the hash on top
+        held: dict[str, list[tuple[int, int, DatedArticle]]] = {}  # heaps, the last by the hash on top
         reader = self.corpus.reader
         for outcome in (outcome for piece in reader.pieces(entry) for outcome in reader.read(piece)):
             if isinstance(outcome, Skipped | Step):
@@ -116,7 +116,7 @@ class NewReader:
                 dropped[OUTSIDE if period is None else EARLY if period.start < self.end else STANDS] += 1
                 continue
             periods[period.label] += 1
-            article = Article(outcome.id, outcome.text, outcome.timestamp.date().isoformat())
+            article = DatedArticle(outcome.id, outcome.text, outcome.timestamp.date().isoformat())
             heap = held.setdefault(period.label, [])
             heapq.heappush(heap, (-place(self.seed, article), -read, article))
             if self.most is not None and len(heap) > self.most:
@@ -129,8 +129,8 @@ class NewReader:
         return name
 
 
-def place(seed: int, article: Article) -> int:
-    """Return where an article stands in the order in which articles are taken."""
+def place(seed: int, article: DatedArticle) -> int:
+    """Return the place of an article in the order in which articles are taken."""
     return hash64(f"{seed}\0{article.id}\0{article.text}")
 
 
@@ -140,7 +140,7 @@ def writer(entry: Input) -> str:
 
 
 def index_of(context: BuildContext, corpus: DatedCorpus, inputs: Sequence[Input], end: date) -> str:
-    """Make the index of the old corpus, or find the one that is there; return its folder.
+    """Make the index of the old corpus, unless it exists; return its folder.
 
     It stays beside the set, for later builds. Raises InputError if the old corpus has no document before `end`.
     """
@@ -153,7 +153,7 @@ def index_of(context: BuildContext, corpus: DatedCorpus, inputs: Sequence[Input]
         names = {*context.each("old documents", OldReader(buckets, corpus, end), inputs, size)}
         names_in_order = [writer(entry) for entry in inputs]
         assert names == {*names_in_order}
-        passages = (Passage(**value) for _, value in buckets.read(0, names_in_order))
+        passages = (OldPassage(**value) for _, value in buckets.read(0, names_in_order))
         count = old_corpus.build(store, folder, passages)
         step = Step.sum([(_step("old documents", buckets.about(name)),) for name in names_in_order])[0]
         if not count:
@@ -176,10 +176,10 @@ class NewArticles:
     most: int | None
     seed: int
 
-    def of(self, label: str) -> tuple[list[Article], Step]:
+    def of(self, label: str) -> tuple[list[DatedArticle], Step]:
         """Return the articles of a period, in the order of their hashes, and the account of those beyond `most`."""
         staged = self.buckets.read(self.buckets.of(label), self.writers)
-        articles = [Article(**value) for key, value in staged if key == label]
+        articles = [DatedArticle(**value) for key, value in staged if key == label]
         articles.sort(key=lambda article: (place(self.seed, article), article.day))
         taken = articles[: self.most]
         beyond = self.counts[label] - len(taken)

@@ -16,8 +16,8 @@ from ticlm.core.settings import Settings
 from ticlm.datasets.evalsets.files import STANDS
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import OnePeriod, UnusableExample, period_of, placed
-from ticlm.datasets.io import listing, records
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io import records
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.lama import schema
 from ticlm.datasets.lama.collecting import Collected, ProbeRules
@@ -49,8 +49,7 @@ class ProbeFiles(Settings):
         return self.model_copy(update={"paths": ("",)})
 
     def inputs(self) -> list[Input]:
-        found = listing.files(self.paths, records.SUFFIXES, "examples.paths")
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
+        return input_files(self.paths, records.SUFFIXES, "examples.paths")
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
         periods: dict[str, Collected] = {}
@@ -60,7 +59,7 @@ class ProbeFiles(Settings):
             for line, record in records.records(entry.path, 0, None, FIELDS):
                 read += 1
                 try:
-                    if isinstance(record, records.Unusable):
+                    if isinstance(record, records.BadRecord):
                         raise UnusableExample(record.reason)
                     label = self.period or placed(record.get("timestamp"), self.periods)
                     if label in context.built:

@@ -39,9 +39,7 @@ from ticlm.datasets.evalsets.tic_wiki_qa import WikiQuestions
 from ticlm.datasets.evalsets.wiki_revisions import WikiRevisions
 from ticlm.datasets.examples.answer_types import with_types
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
-from ticlm.datasets.examples.parts_of_speech import PartsOfSpeech
-from ticlm.datasets.examples.proper_nouns import ProperNouns
-from ticlm.datasets.examples.word_tags import WordTaggers, WordTags, marked, taggers
+from ticlm.datasets.examples.word_tags import PartsOfSpeech, ProperNouns, WordTaggers, WordTags, marked, taggers
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.executor import ExecutorSetting, executing
 from ticlm.datasets.io.lineage import lineage
@@ -146,9 +144,9 @@ def builds(store: Store) -> list[ExamplesRecord]:
 def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] = lambda line: None) -> Examples:
     """Build the set of examples at `<root>/examples/<name>@<version>` from all inputs, and return it.
 
-    Finished periods are not changed. If no input is new or changed, no input is opened. Raises
-    InputError if the recipe would give other examples than those of the finished periods, or if the inputs give no
-    examples; RunError while another process builds the same set.
+    Finished periods are not changed. If no input is new or changed, no input is opened. Raises InputError if the recipe
+    would give other examples than the finished periods have, or if the inputs give no examples; RunError while another
+    process builds the same set.
     """
     store = Store(Store(root).uri(paths.examples(recipe.id)))
     _check_recipe(store, recipe)
@@ -191,13 +189,13 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
 
 
 def _named(before: Sequence[ExamplesRecord]) -> set[str]:
-    """Return the periods that the records of builds name. They differ from those that are there if a period was lost,
-    or the record that named it was removed."""
+    """Return the periods that the records of builds name. They differ from the periods that exist if one was lost, or
+    if the record that named it was removed."""
     return {label for record in before for label in record.periods}
 
 
 def _describe(store: Store, info: ExamplesInfo) -> None:
-    """Write the info of a set, unless it is there."""
+    """Write the info of a set, unless it exists."""
     if not store.exists(INFO):
         store.create(INFO, own_hash.with_hash(info.model_dump(mode="json")))
 

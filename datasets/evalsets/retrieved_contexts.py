@@ -24,8 +24,8 @@ from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.retrieval import statistics
 from ticlm.datasets.retrieval.open_book import FORM, check_form, filled, window
-from ticlm.datasets.retrieval.passages import FORMAT, Part, Passage, Passages, PassageSource, Shard, parts_of
-from ticlm.datasets.retrieval.retrievers import AnyRetriever, Search
+from ticlm.datasets.retrieval.passages import FORMAT, Passage, Passages, PassageSource, Shard, SourcePart, parts_of
+from ticlm.datasets.retrieval.retrievers import AnyRetriever, PassageSearch
 from ticlm.datasets.retrieval.word_index import Bm25Retriever
 from ticlm.datasets.text.overlap import has_answer, overlap
 
@@ -58,8 +58,8 @@ class RetrievedContexts(Settings, version=2):
     top: int = Field(1, gt=0)
     """Passages of a question's context, best first."""
     window: Literal["month", "until"] = "month"
-    """Passages that a question may see: `month`, those of its own period and of the sets' first one, as in the paper;
-    `until`, those of all periods up to its own."""
+    """Passages that a question may see: `month`, the passages of its own period and of the first period of the sets, as
+    in the paper; `until`, the passages of all periods up to its own."""
     context: Literal["retrieved", "gold", "gold-window"] = "retrieved"
     """What the context is: passages that were found; the passage that the question was made from (`gold`); or a window
     of that around the answer (`gold-window`), which the paper trains its reader on."""
@@ -108,7 +108,7 @@ class RetrievedContexts(Settings, version=2):
 
     @property
     def external_inputs(self) -> tuple[str, ...]:
-        """Return a line for each model from outside the timeline, those of the other sets included."""
+        """Return a line for each model from outside the timeline, including the models of the other sets."""
         own = self.retriever.external_inputs if self.context == "retrieved" else None
         others = [self._asked, *(source.opened for source in self.passages)]
         lines = [line for one in others for line in one.info.external_inputs]
@@ -159,26 +159,26 @@ class RetrievedContexts(Settings, version=2):
     def _names(self, manifest: PeriodExamples) -> list[Subset]:
         return [name for name in manifest.subsets if not self.subsets or name in self.subsets]
 
-    def _sees(self, label: str, part: Part) -> bool:
+    def _sees(self, label: str, part: SourcePart) -> bool:
         """Return whether questions of a period may see a part."""
         if self.window == "month" and part.period != label and not part.first:
             return False
         return span(part.period)[1] <= span(label)[1]
 
-    def _index(self, context: BuildContext) -> tuple[Passages, Search]:
+    def _index(self, context: BuildContext) -> tuple[Passages, PassageSearch]:
         """Cut and index the passages that are not there; remove what belongs to other settings or files."""
         key = fingerprint((INDEX, FORMAT, self.words, self.retriever.identity))[:16]
         parts = parts_of(self.passages)
         passages = Passages(context.store, f"{INDEX}/{key}", parts, self.words)
         context.steps += Step.sum([(step,) for step in passages.steps])
         context.progress(f"{len(passages):,} passages in {len(passages.shards):,} shards")
-        search: Search = self.retriever.opened(context, passages)
+        search: PassageSearch = self.retriever.opened(context, passages)
         _remove_all_but(context.store, INDEX, {key})
         _remove_all_but(context.store, f"{INDEX}/{key}", {part.folder for part in parts})
         return passages, search
 
     def _retrieved(
-        self, asked: Sequence[Example], search: Search, passages: Passages, shards: Sequence[Shard]
+        self, asked: Sequence[Example], search: PassageSearch, passages: Passages, shards: Sequence[Shard]
     ) -> list[Example | str]:
         """Return each question with what was found for it, or why it cannot be asked. One for which nothing is found
         gets an empty context: leaving it out would make the others look better."""
@@ -259,7 +259,7 @@ def _input(examples: Examples, label: str, subset: Subset, manifest: PeriodExamp
     return Input(path=_path(examples, label, subset), size=file.bytes, stamp=file.sha256)
 
 
-def _parts(shards: Sequence[Shard]) -> list[Part]:
+def _parts(shards: Sequence[Shard]) -> list[SourcePart]:
     return list(dict.fromkeys(shard.part for shard in shards))
 
 

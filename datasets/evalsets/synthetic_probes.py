@@ -28,10 +28,10 @@ class SyntheticProbes(Settings):
     """Probes from the facts of a synthetic world, whose truth is known, in the subsets `invariant`, `updated` and `new`
     of each month.
 
-    `invariant` holds facts that are known in the first period and true through the last, `updated` those that replaced
-    another one in the month, whose object is the outdated answer, and `new` those of subjects and relations that had
-    none before. Facts that were true for some time only are left out. What is invariant depends on the last period: a
-    longer calendar is another set.
+    `invariant` holds facts that are known in the first period and true through the last. `updated` holds facts that
+    replaced another one in the month; its object is the outdated answer. `new` holds facts of subjects and relations
+    that had none before. Facts that were true for some time only are left out. The last period decides which facts are
+    invariant, so a longer calendar is another set.
     """
 
     kind: Literal["synthetic-probes"] = "synthetic-probes"

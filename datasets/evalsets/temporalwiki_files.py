@@ -19,16 +19,16 @@ from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.facts import RELATION, SUBJECT
 from ticlm.datasets.examples.light_tuning import is_for_tuning, tuning
 from ticlm.datasets.examples.placing import OnePeriod, period_of
-from ticlm.datasets.io import csv_rows, listing
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io import csv_rows
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.listing import Patterns
-from ticlm.datasets.io.records import Unusable
+from ticlm.datasets.io.records import BadRecord
 from ticlm.datasets.wikidata.choosing import SURPLUS
 from ticlm.datasets.wikidata.triplets import REPEATED
 
 SUBSETS: tuple[Literal["unchanged", "changed"], ...] = ("unchanged", "changed")
 OBJECTS = ("object", "objective")
-"""The names that the column of objects has: that of the files, and that in the code that writes them."""
+"""Names of the column of objects: in the released files, and in the code that writes such files."""
 INCOMPLETE = "a triplet with an empty part"
 GARBLED = "unreadable text"
 
@@ -50,10 +50,10 @@ class MonthFiles(Settings):
     def inputs(self, label: str) -> list[Input]:
         """Return every file, with its subset as `group`. Raises InputError for a path without files."""
         return [
-            Input(path=path, size=size, stamp=stamp, group=f"{label} {subset}")
+            entry
             for subset in SUBSETS
-            for path, size, stamp in listing.files(
-                getattr(self, subset), (".csv",), f"examples.months.{label}.{subset}"
+            for entry in input_files(
+                getattr(self, subset), (".csv",), f"examples.months.{label}.{subset}", f"{label} {subset}"
             )
         ]
 
@@ -129,7 +129,7 @@ def _probes(paths: Sequence[str], subset: str) -> tuple[list[Example], Step]:
         column = _object_column(path)
         for _, row in csv_rows.rows(path):
             read += 1
-            reason = row.reason if isinstance(row, Unusable) else _add(row, column, subset, found)
+            reason = row.reason if isinstance(row, BadRecord) else _add(row, column, subset, found)
             if reason:
                 dropped[reason] += 1
     return list(found.values()), Step(name=f"{subset} triplets", read=read, dropped=dict(sorted(dropped.items())))
@@ -149,7 +149,7 @@ def _object_column(path: str) -> str:
 
 
 def _add(row: Mapping[str, str], column: str, subset: str, found: dict[str, Example]) -> str:
-    """Add the probe of a row to those that are found, by id; return why it is left out, or ""."""
+    """Add the probe of a row to `found`, by id; return why it is left out, or ""."""
     subject, relation, object_ = (" ".join(row[name].split()) for name in ("subject", "relation", column))
     if not (subject and relation and object_):
         return INCOMPLETE

@@ -43,7 +43,7 @@ class ProbeCaps(Caps):
     object: float | None = Field(0.05, gt=0, le=1)
     """Largest share of the probes (0 to 1) with the same object; null sets no limit."""
     of: Literal["kept", "found"] = "found"
-    """What the shares are of: the probes that are kept, or those that were found, one cap after the other."""
+    """The base of the shares: the probes that are kept, or the probes that were found, one cap after the other."""
 
 
 class TemporalWikiProbes(Settings, version=2):

@@ -88,7 +88,8 @@ class CodeDocs(Settings):
             yield self._draft(pages, label, context.inputs[number], self.releases[number].version, same)
 
     def _releases(self, context: BuildContext, months: Mapping[str, Sequence[int]]) -> Step:
-        """Count the releases, and those that no period will hold after this build; report those that came too late."""
+        """Count the releases, and the releases that no period will hold after this build; report those that came too
+        late."""
         periods = Examples.open(context.store.uri(), complete=False).periods if context.built else {}
         dropped: Counter[str] = Counter()
         for label, numbers in months.items():

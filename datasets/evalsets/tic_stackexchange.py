@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
@@ -17,7 +18,6 @@ from ticlm.core.mixture import Subset
 from ticlm.core.periods import Period, span
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
-from ticlm.datasets.examples.frames import Frame, frames
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.stackexchange import dumps
@@ -144,3 +144,35 @@ def _hash_and_id(entry: tuple[int, int, Example]) -> tuple[int, str]:
 
 def _step(name: str, read: int, dropped: Mapping[str, int]) -> Step:
     return Step(name=name, read=read, dropped={reason: count for reason, count in dropped.items() if count})
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The months from `first` to `last`, counted as year × 12 + month − 1, including months without an example."""
+
+    first: int
+    last: int
+    whole: bool
+    """Whether the frame holds as many examples as were requested and lies in the past."""
+
+    def __contains__(self, month: int) -> bool:
+        return self.first <= month <= self.last
+
+
+def frames(counts: Mapping[int, int], least: int, now: int) -> Iterator[Frame]:
+    """Yield the frames in order, from the first month with an example; each ends with the month in which it reaches
+    `least` examples.
+
+    No frame ends with month `now` or later, as that month may not be over. If the last months hold any examples, they
+    give a last frame that is not whole. Later months may change that frame and no other.
+    """
+    first, total = None, 0
+    months = sorted(month for month, count in counts.items() if count)
+    for month in months:
+        first = month if first is None else first
+        total += counts[month]
+        if total >= least and month < now:
+            yield Frame(first, month, whole=True)
+            first, total = None, 0
+    if first is not None:
+        yield Frame(first, months[-1], whole=False)

@@ -31,7 +31,7 @@ from ticlm.datasets.wiki.unchanged import (
     NO_LONGER,
     UNCHANGED,
     AppendedMonth,
-    Left,
+    RemovedArticles,
     UnchangedChain,
     same_until,
     unfollowed,
@@ -188,7 +188,7 @@ def _as_built(context: BuildContext) -> Examples:
     return Examples.open(context.store.uri(), complete=False)
 
 
-def _without(left: Left, draft: PeriodDraft, context: BuildContext) -> PeriodDraft:
+def _without(left: RemovedArticles, draft: PeriodDraft, context: BuildContext) -> PeriodDraft:
     """Return the draft of a month that is appended, with the articles that are not unchanged any more from it on."""
     if left.ids:
         context.progress(str(left))

@@ -15,7 +15,7 @@ TYPE = "type"
 
 
 def with_types(tagger: Tagger, subsets: Mapping[str, Sequence[Example]]) -> dict[str, list[Example]]:
-    """Return the examples with the label of each answer in `about["type"]`; one that has a label already keeps it.
+    """Return the examples with the label of each answer in `about["type"]`; an answer with a label keeps it.
 
     The label is that of the longest span, then the first, that touches the answer where it fills the mask or follows
     the text; if there is none, of a span of the answer read alone. An answer without any gets no label.

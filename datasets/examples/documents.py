@@ -11,19 +11,18 @@ from pydantic import model_validator
 from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example, Examples
-from ticlm.core.periods import Calendar, Period, Timeline
+from ticlm.core.periods import Calendar, Period
 from ticlm.core.remote.credentials import whole
 from ticlm.core.settings import Settings
-from ticlm.core.store import Store
-from ticlm.datasets.io.documents import Bad, Document, Input, Piece
+from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece
 from ticlm.datasets.text.pairs import joined
 
 
-class ExampleDocuments(Settings):
+class ExampleDocuments(Documents):
     """One subset of a set of examples that was built before, as documents dated by the first day of their period.
 
-    An input is a finished period of the set. Its stamp is the hash of its examples, so months that are appended to the
-    set are read, and those that stand are not read again.
+    An input is a finished period of the set. Its stamp is the hash of its examples, so a build reads months that were
+    appended to the set, and does not read finished months again.
     """
 
     kind: Literal["examples"] = "examples"
@@ -88,10 +87,6 @@ class ExampleDocuments(Settings):
         """Return how many periods with the subset lie outside the calendar."""
         return sum(calendar.place(period.start) is None for period in self._listed()[1])
 
-    def pieces(self, entry: Input) -> list[Piece]:
-        """Return the period as one piece: its file is checked as a whole."""
-        return [Piece(input=entry)]
-
     def check(self, inputs: Sequence[Input]) -> None:
         """Raise InputError if no example of the first period is a document; it says why the first one is none."""
         for entry in inputs[:1]:
@@ -102,9 +97,6 @@ class ExampleDocuments(Settings):
                 first = first or outcome
             if first is not None:
                 raise InputError(f"{entry.path}: no example of this period is a document; the first: {first.reason}")
-
-    def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write nothing: the set brings nothing besides its examples."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
         """Yield a Document or a Bad for each example, in order. Raises InputError if the period has changed since the
@@ -142,8 +134,8 @@ class ExampleDocuments(Settings):
             return Bad(str(error), "")
 
     def _listed(self) -> tuple[Examples, list[Period]]:
-        """Return the set and those of its finished periods that have the subset, oldest first. Raises InputError if
-        there is no such set, or no period has the subset."""
+        """Return the set, and its finished periods that have the subset, oldest first. Raises InputError if there is no
+        such set, or no period has the subset."""
         try:
             found = Examples.open(self.set)
         except InputError as error:

@@ -1,7 +1,7 @@
-"""The ids by which examples of different sets ask for the same fact: those of its subject, relation and object.
+"""Keys of `Example.about` for the ids of a fact's subject, relation and object, by which sets ask for the same fact.
 
-A builder that knows them writes them into `Example.about` under these names. Two sets ask for the same fact if subject
-and relation are the same: the ids where both have them, else the labels. Objects may differ, as they change with time.
+A builder that knows the ids writes them under these keys. Two sets ask for the same fact if subject and relation are
+the same: the ids where both have them, else the labels. Objects may differ, as they change with time.
 """
 
 from __future__ import annotations

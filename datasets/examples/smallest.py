@@ -57,7 +57,7 @@ class Smallest:
 class StagedExamples:
     """The `most` examples with the smallest hashes among those that writers staged, in the order of the hashes.
 
-    They are merged anew whenever they are iterated, and of each writer only a row group is held.
+    Each iteration merges the writers' sorted files again and holds one row group of each writer in memory.
     """
 
     staged: Buckets

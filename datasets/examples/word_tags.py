@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -15,7 +17,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.examples import Example
 from ticlm.core.mixture import Subset
 from ticlm.core.settings import Settings
-from ticlm.datasets.io.executor import Executor, Workers
+from ticlm.datasets.io.executor import Executor, WorkerPool
 from ticlm.datasets.text import pipelines
 
 CHUNK = 256
@@ -118,7 +120,7 @@ class WordTagger:
         }
 
 
-WordTaggers = Workers[Sequence[str], list[Grouped]]
+WordTaggers = WorkerPool[Sequence[str], list[Grouped]]
 
 
 def taggers(executor: Executor, wanted: WordTags) -> WordTaggers:
@@ -152,3 +154,68 @@ def batches(texts: Sequence[str]) -> Iterator[list[str]]:
         size += len(text)
     if batch:
         yield batch
+
+
+_NAMES = "names"
+
+
+class ProperNouns(WordTags):
+    """The spaCy pipeline that finds proper nouns (TiC-LM, section 4): an installed package by name, or a folder.
+
+    A word is a proper noun if its part of speech (PROPN) or its language-specific tag (NNP, NNPS) is one of `tags`.
+    Nothing is downloaded.
+    """
+
+    tags: tuple[str, ...] = Field(("PROPN",), min_length=1)
+    """Parts of speech, or language-specific tags, that mark a proper noun."""
+    setting: ClassVar[str] = "nouns"
+    tags_key: ClassVar[str] = "tags"
+    finds: ClassVar[str] = "proper nouns"
+
+    @property
+    def tags_of(self) -> Mapping[str, Sequence[str]]:
+        return {_NAMES: self.tags}
+
+    @property
+    def identity(self) -> tuple[str, tuple[str, ...]]:
+        """The hash of the pipeline's files, and the tags. Raises InputError if the pipeline never gives one of them."""
+        return self.digest, self.tags
+
+    def with_marks(self, example: Example, found: Grouped) -> Example:
+        return replace(example, nouns=found[_NAMES])
+
+
+GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"proper noun": ("PROPN",), "noun": ("NOUN",), "verb": ("VERB",), "number": ("NUM",)}
+)
+"""The groups that TemporalWiki tells apart; its released code names them by tags of English (NNP, NN, VB, CD)."""
+
+
+class PartsOfSpeech(WordTags):
+    """The spaCy pipeline that marks words by part of speech (TemporalWiki, section 4): an installed package by name,
+    or a folder.
+
+    A word belongs to every group that names its part of speech (PROPN) or its language-specific tag (NNP). Nothing is
+    downloaded.
+    """
+
+    groups: dict[Annotated[str, Field(min_length=1)], Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
+        default_factory=lambda: dict(GROUPS), min_length=1
+    )
+    """Parts of speech, or language-specific tags, by the name of their group."""
+    setting: ClassVar[str] = "parts_of_speech"
+    tags_key: ClassVar[str] = "groups"
+    finds: ClassVar[str] = "parts of speech"
+
+    @property
+    def tags_of(self) -> Mapping[str, Sequence[str]]:
+        return self.groups
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """The hash of the pipeline's files, and the groups in their order. Raises InputError if the pipeline never
+        gives one of their tags."""
+        return "parts of speech", self.digest, tuple(self.groups.items())
+
+    def with_marks(self, example: Example, found: Grouped) -> Example:
+        return replace(example, parts=found)

@@ -59,6 +59,7 @@ def check(filters: Sequence[Any], documents: Any, rows: str, deduplicate: Dedupl
         )
     if rows not in OF_TEXT:
         raise ValueError(f"filters: date-line goes with rows of kind {' or '.join(OF_TEXT)}, got {rows}")
+    # any date has as many words; n-grams of the line alone would repeat in every document of a day
     words = len(re.findall(r"\w+|[^\w\s]", dated(line, date(2015, 1, 31))))
     if deduplicate is not None and deduplicate.ngram <= words:
         raise ValueError(

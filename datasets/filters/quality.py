@@ -92,7 +92,7 @@ class Symbols(Settings):
 
     kind: Literal["symbols"] = "symbols"
     symbols: tuple[str, ...] = ("#", *ELLIPSES)
-    """What is counted as a symbol."""
+    """Texts that count as a symbol."""
     max: float = Field(0.1, ge=0)
     """Largest number of symbols per word."""
 
@@ -126,7 +126,7 @@ class Ellipses(Settings):
 
     kind: Literal["ellipses"] = "ellipses"
     ellipses: tuple[str, ...] = ELLIPSES
-    """What is counted as an ellipsis."""
+    """Texts that count as an ellipsis."""
     max: float = Field(0.3, ge=0, le=1)
     """Largest share of the non-empty lines (0 to 1) that end in an ellipsis."""
 

@@ -154,17 +154,17 @@ REFINEDWEB: tuple[AnyFilter, ...] = (
 )
 """The filters of DCLM-Baseline and TiC-CC, after RefinedWeb, in their order: what `filters: refinedweb` stands for.
 
-BannedHosts and UrlWords need lists, so they are not in it. RefinedWeb puts them first: banned hosts, then a list of
-words that may be nowhere in a url (`within: anything`), one of whole words, and one of which a url may have one word,
-but not two (`at_least: 2`).
+BannedHosts and UrlWords need lists, so they are not in it. RefinedWeb puts them first: banned hosts, then three lists
+of words. Words of the first may be nowhere in a url (`within: anything`), words of the second may not be whole words of
+it, and of the third it may have one word, but not two (`at_least: 2`).
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FilterOutcome:
     """The result of a list of filters: the document, or the reason to leave it out.
 
-    `step` is the index of the filter that left it out; `edited` are the indices of those that changed it.
+    `step` is the index of the filter that left it out; `edited` are the indices of the filters that changed it.
     """
 
     document: Document | None
@@ -173,14 +173,14 @@ class Outcome:
     edited: tuple[int, ...] = ()
 
 
-def passed(document: Document, filters: Sequence[Filter]) -> Outcome:
+def passed(document: Document, filters: Sequence[Filter]) -> FilterOutcome:
     """Apply the filters in turn, up to the first that leaves the document out."""
     edited: list[int] = []
     for number, step in enumerate(filters):
         outcome = step(document)
         if isinstance(outcome, str):
-            return Outcome(None, outcome, number, tuple(edited))
+            return FilterOutcome(None, outcome, number, tuple(edited))
         if outcome is not document:
             edited.append(number)
             document = outcome
-    return Outcome(document, edited=tuple(edited))
+    return FilterOutcome(document, edited=tuple(edited))

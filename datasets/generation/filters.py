@@ -16,7 +16,7 @@ from ticlm.core.settings import Settings
 from ticlm.datasets.generation import answers
 from ticlm.datasets.generation.calls import PromptCalls
 from ticlm.datasets.generation.judging import JudgeVotes, Verdict, judged
-from ticlm.datasets.generation.passages import Draft, Passage, QuestionKind, TaggedText
+from ticlm.datasets.generation.passages import ArticlePassage, Draft, QuestionKind, TaggedText
 from ticlm.datasets.generation.prompts import one_line
 from ticlm.datasets.generation.rules import SAME
 from ticlm.datasets.generation.writing import Months, QuestionWriter
@@ -47,7 +47,8 @@ class QuestionFilters(Settings):
     """Which passages and questions are left out by rules, beyond those without entities and without a change."""
 
     answer_in_question: Literal["keep", "drop"] = "keep"
-    """What happens to a question with one of its answers in it; one that is kept says so in `about["answer-in"]`."""
+    """What happens to a question with one of its answers in it; a question that is kept says so in
+    `about["answer-in"]`."""
     longest: int | None = Field(4000, gt=0)
     """Most characters of a passage; longer ones are left out. The paper's model reads 4,096 tokens: an instruction, two
     passages and their entities. Null leaves out none."""
@@ -104,7 +105,7 @@ class QuestionMaker:
     seed: int
 
     def place(self, row: Example) -> int:
-        """Return where a passage stands in the order in which passages are taken."""
+        """Return the place of a passage in the order in which passages are taken."""
         return hash64(f"{self.seed}\0{row.id}")
 
     def made(
@@ -144,7 +145,7 @@ class QuestionMaker:
             return TWICE
         return CROWDED if full[draft.passage.article] >= self.per_article else ""
 
-    def _passages(self, kind: QuestionKind, rows: Sequence[Example], account: Account) -> list[Passage]:
+    def _passages(self, kind: QuestionKind, rows: Sequence[Example], account: Account) -> list[ArticlePassage]:
         """Return the rows as passages with their entities, without those that no question can be made from."""
         usable = []
         for row in rows:
@@ -163,7 +164,7 @@ class QuestionMaker:
         found = []
         for row in usable:
             old = next(tagged) if revised else None
-            passage = Passage(row.id, row.about["title"], row.about["article"], next(tagged), old)
+            passage = ArticlePassage(row.id, row.about["title"], row.about["article"], next(tagged), old)
             if all(version.spans for version in passage.versions):
                 found.append(passage)
             else:
@@ -171,7 +172,7 @@ class QuestionMaker:
         return found
 
     def _written(
-        self, kind: QuestionKind, passages: Sequence[Passage], months: Months, account: Account
+        self, kind: QuestionKind, passages: Sequence[ArticlePassage], months: Months, account: Account
     ) -> list[Draft]:
         found = []
         for outcome in (one for several in self.writer.write(kind, passages, months) for one in several):

@@ -31,7 +31,7 @@ class TaggedText:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ArticlePassage:
     """A passage of an article; of a revised one, `old` is the passage that it replaced."""
 
     id: str
@@ -51,7 +51,7 @@ class Draft:
     """A question about a passage with an answer for each of its `versions`, as they were written. `types` are the
     labels of the answers' spans, once the answers are known to be entities."""
 
-    passage: Passage
+    passage: ArticlePassage
     question: str
     answers: tuple[str, ...]
     types: tuple[str, ...] = ()
@@ -104,9 +104,9 @@ def as_example(draft: Draft, number: int, label: str) -> Example:
     )
 
 
-def masked_form(passage: Passage) -> tuple[str, str]:
-    """Return (input, target) of "Title. passage" with the first MOST entities of the passage masked; those of the title
-    stay. Raises ValueError if the text spells a sentinel."""
+def masked_form(passage: ArticlePassage) -> tuple[str, str]:
+    """Return (input, target) of "Title. passage" with the first MOST entities of the passage masked; entities of the
+    title stay. Raises ValueError if the text spells a sentinel."""
     before = f"{passage.title}. "
     moved = [Span(len(before) + begin, len(before) + end) for begin, end, _ in passage.now.spans[:MOST]]
     return mask(before + passage.now.text, moved)

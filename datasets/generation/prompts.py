@@ -19,7 +19,7 @@ SLOTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "equivalent": (("first", "second", *_OPTIONS), ()),
     "supported": (("title", "passage", "question", "answer", *_OPTIONS), ()),
 }
-"""The prompts by name: the slots that the user message must have, and those that any message may have beside them."""
+"""The prompts by name: the slots that the user message must have, and further slots that any message may have."""
 
 
 @cache

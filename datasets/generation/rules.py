@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from ticlm.datasets.generation.answers import same
 from ticlm.datasets.generation.replies import Reply
 from ticlm.datasets.probes.answers import agreement
-from ticlm.datasets.probes.candidates import GIVEN, SEPARATOR, Article, cut, masked, tagged_sentences, unusable
+from ticlm.datasets.probes.candidates import GIVEN, SEPARATOR, DatedArticle, cut, masked, tagged_sentences, unusable
 from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.spans import Span
 from ticlm.datasets.text.spelling import folded
@@ -23,7 +23,7 @@ NESTED = "answers of which one is within the other"
 
 def about(text: str, day: str, tagger: Tagger) -> Iterator[Reply | str]:
     """Yield a question about each span of a text that can be asked for, and the reason for each other one."""
-    article, found = Article("", text, day), False
+    article, found = DatedArticle("", text, day), False
     for sentence, spans in tagged_sentences(text, tagger):
         for span in spans:
             found = True
@@ -39,7 +39,7 @@ def updates(old: str, new: str, day: str, tagger: Tagger) -> Iterator[Reply | st
 
     Everything else in the sentence, its other entities included, must be as it was.
     """
-    article, found = Article("", new, day), False
+    article, found = DatedArticle("", new, day), False
     for before, after in _replaced(cut(old), cut(new)):
         (_, old_spans), (_, new_spans) = tagger.tagged([before, after])
         changed = _changed(before, old_spans, after, new_spans)

@@ -9,7 +9,7 @@ from typing import Protocol
 from ticlm.core.periods import span
 from ticlm.datasets.generation import replies, rules
 from ticlm.datasets.generation.calls import PromptCalls
-from ticlm.datasets.generation.passages import Draft, Passage, QuestionKind
+from ticlm.datasets.generation.passages import ArticlePassage, Draft, QuestionKind
 from ticlm.datasets.generation.prompts import listed, month, names, one_line
 from ticlm.datasets.llm.chat import ChatModel
 from ticlm.datasets.llm.prompts import Unreadable
@@ -30,7 +30,7 @@ class Months:
 class QuestionWriter(Protocol):
     """Writes questions about passages."""
 
-    def write(self, kind: QuestionKind, passages: Sequence[Passage], months: Months) -> list[list[Draft | str]]:
+    def write(self, kind: QuestionKind, passages: Sequence[ArticlePassage], months: Months) -> list[list[Draft | str]]:
         """Return for each passage its questions, and a reason for each that it does not have."""
 
 
@@ -48,7 +48,7 @@ class ModelWriter:
     difficulty: str = ""
     again: int = 0
 
-    def write(self, kind: QuestionKind, passages: Sequence[Passage], months: Months) -> list[list[Draft | str]]:
+    def write(self, kind: QuestionKind, passages: Sequence[ArticlePassage], months: Months) -> list[list[Draft | str]]:
         """Return for each passage its question, or the reason why there is none."""
         found: list[Draft | str] = [""] * len(passages)
         left = list(range(len(passages)))
@@ -66,7 +66,7 @@ class ModelWriter:
             left = unread
         return [[one] for one in found]
 
-    def slots(self, passage: Passage, months: Months) -> dict[str, str]:
+    def slots(self, passage: ArticlePassage, months: Months) -> dict[str, str]:
         """Return what fills the slots of the prompt for a passage."""
         shared = {
             "title": one_line(passage.title),
@@ -90,7 +90,7 @@ class RulesWriter:
 
     tagger: Tagger
 
-    def write(self, kind: QuestionKind, passages: Sequence[Passage], months: Months) -> list[list[Draft | str]]:
+    def write(self, kind: QuestionKind, passages: Sequence[ArticlePassage], months: Months) -> list[list[Draft | str]]:
         """Return all questions that the rules find in each passage, in its order."""
         day = span(months.now)[0].isoformat()
         return [
@@ -106,7 +106,7 @@ class RulesWriter:
         ]
 
 
-def _draft(kind: QuestionKind, passage: Passage, reply: str) -> Draft | str:
+def _draft(kind: QuestionKind, passage: ArticlePassage, reply: str) -> Draft | str:
     found = replies.question(reply, len(passage.versions))
     if found is None:
         return NO_UPDATE if kind == "edited" else NO_QUESTION

@@ -41,7 +41,7 @@ COUNTS, PLACE = struct.Struct("<QQ"), struct.Struct("<qH")
 that was reached, or -1 and the length of a text that follows."""
 TEXT_AT = COUNTS.size + PLACE.size
 PAGE_BYTES = 4096
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG = 1  # of linux/prctl.h: the kernel signals a process whose parent died
 T = TypeVar("T")
 R = TypeVar("R")
 

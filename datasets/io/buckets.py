@@ -74,7 +74,7 @@ class Buckets:
             if not self.store.exists(path):
                 continue
             with self.store.fs.open(self.store.path(path), "rb") as file:
-                for batch in pq.ParquetFile(file).iter_batches(256):
+                for batch in pq.ParquetFile(file).iter_batches(256):  # values may be whole articles
                     for key, value in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist()):
                         yield key, orjson.loads(value)
 

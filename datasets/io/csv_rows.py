@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from ticlm.core.errors import InputError
 from ticlm.datasets.io.fetching import Unreachable, opened
-from ticlm.datasets.io.records import Unusable
+from ticlm.datasets.io.records import BadRecord
 
 CELL = 64 << 20
 """Characters that a cell may have."""
@@ -39,13 +39,13 @@ def listed(names: tuple[str, ...]) -> str:
     return ", ".join(shown) + (f" and {len(names) - 20} more" if len(names) > 20 else "") if any(shown) else "no line"
 
 
-def rows(path: str) -> Iterator[tuple[int, Row | Unusable]]:
+def rows(path: str) -> Iterator[tuple[int, Row | BadRecord]]:
     """Yield (line, row) of a file, or why the line has no row. `line` is where the row ends: cells may have newlines.
 
     A quote that is opened and never closed would take the rest of the file for one cell. So a row of several lines that
-    ends in no way that a CSV writer knows, or has another number of cells than there are columns, costs its first line
-    alone, and the lines behind it are read again as rows of their own. Bytes that are no UTF-8 become lone surrogates.
-    Raises InputError if the file cannot be read, and Unreachable if that is behind a URI.
+    ends as no CSV writer ends one, or has another number of cells than there are columns, costs its first line alone.
+    The lines behind it are read again as rows of their own. Bytes that are no UTF-8 become lone surrogates. Raises
+    InputError if the file cannot be read, and Unreachable if that is behind a URI.
     """
     try:
         with opened(path) as raw:
@@ -62,7 +62,7 @@ def rows(path: str) -> Iterator[tuple[int, Row | Unusable]]:
 
 
 class _Lines:
-    """The lines of a file, of which some can be put back."""
+    """Lines of a file. Some of them can be put back, to be read again."""
 
     def __init__(self, raw: BinaryIO) -> None:
         csv.field_size_limit(CELL)
@@ -70,7 +70,7 @@ class _Lines:
         self._back: deque[str] = deque()
         self._taken: list[str] = []
         self._number = 0
-        """Of the line that was taken last."""
+        """Number of the last line that was taken."""
         self._credit = MOST_LINES
         """Lines that may still be read again."""
 
@@ -79,7 +79,7 @@ class _Lines:
         row = self._row()
         return () if row is None else tuple(row)
 
-    def rows(self, names: tuple[str, ...]) -> Iterator[tuple[int, Row | Unusable]]:
+    def rows(self, names: tuple[str, ...]) -> Iterator[tuple[int, Row | BadRecord]]:
         """Yield (line, row) of all rows that are left; a blank line is none."""
         while True:
             error = ""
@@ -93,7 +93,7 @@ class _Lines:
                 yield from self._only_first()
             elif error or len(row) != len(names):
                 if error or row:
-                    yield self._number, Unusable(error or UNEVEN)
+                    yield self._number, BadRecord(error or UNEVEN)
             else:
                 yield self._number, dict(zip(names, row))
 
@@ -123,7 +123,7 @@ class _Lines:
             self._taken.append(line)
             yield line
 
-    def _only_first(self) -> Iterator[tuple[int, Unusable]]:
+    def _only_first(self) -> Iterator[tuple[int, BadRecord]]:
         """Yield the first of the lines that were taken as one without a row, and put the others back."""
         first = self._number - len(self._taken) + 1
         behind = self._taken[1:]
@@ -133,4 +133,4 @@ class _Lines:
             self._back.extendleft(reversed(behind))
             behind = []
         for number in range(first, first + len(behind) + 1):
-            yield number, Unusable(SWALLOWED)
+            yield number, BadRecord(SWALLOWED)

@@ -45,9 +45,9 @@ class UnclearNumber(ValueError):
 def moment(value: object) -> datetime:
     """Return a time in UTC from ISO 8601 (also `2013-05` and `201305`), seconds since 1970, a date or a datetime.
 
-    A time without an offset is taken as UTC. Raises UnclearNumber for numbers that are closer to 1970 than SMALLEST, as
-    20240301 and 2018 are, and ValueError for all other formats: they would have to be guessed, and a wrong guess puts
-    a text into the wrong period.
+    A time without an offset is taken as UTC. Raises UnclearNumber for numbers that are closer to 1970 than SMALLEST,
+    such as 20240301 and 2018, and ValueError for all other formats. Both would have to be guessed, and a wrong guess
+    puts a text into the wrong period.
     """
     match value:
         case bool():

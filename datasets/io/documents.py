@@ -1,24 +1,21 @@
-"""Documents: dated texts, how a record of a file becomes a document, and the files that hold records."""
+"""Documents: dated texts, how a record becomes one, and the base of their sources."""
 
 from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field
-
-from ticlm.core.errors import InputError
+from ticlm.core.accounting import Step
 from ticlm.core.periods import Calendar, Timeline
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
-from ticlm.datasets.io import dates, first_rows, listing, records
+from ticlm.datasets.io import dates, listing
 from ticlm.datasets.io.dates import TimestampFormat, UnclearNumber
-from ticlm.datasets.io.fetching import Unreachable
 
 FIRST_ROWS = 1000
 """Rows of a file that are looked at before a build, until one is a document."""
@@ -75,6 +72,15 @@ class Input(Settings):
     size: int
     stamp: str
     group: str = ""
+
+
+def input_files(
+    patterns: Sequence[str], suffixes: tuple[str, ...], setting: str = "documents.paths", group: str = ""
+) -> list[Input]:
+    """Return the files of these patterns as inputs of one `group`, ordered by path. Raises InputError as
+    `listing.files` does."""
+    found = listing.files(patterns, suffixes, setting)
+    return [Input(path=path, size=size, stamp=stamp, group=group) for path, size, stamp in found]
 
 
 class Piece(Settings):
@@ -176,9 +182,10 @@ class Fields(FieldNames, identity="DatedFields"):
 
 
 class Documents(Settings):
-    """Base of a source of documents of your own: says what there is to read, and reads it.
+    """Base of every source of documents, also of your own: it lists its inputs and reads them piece by piece.
 
-    A source has to define `inputs` and `read`; the other methods have defaults that fit a source which is read whole.
+    A source has to define `inputs` and `read`. The other methods have defaults that fit a source whose inputs all lie
+    in the calendar, as far as their names tell, and are read whole.
     """
 
     @property
@@ -192,16 +199,22 @@ class Documents(Settings):
         raise NotImplementedError
 
     def count_outside(self, calendar: Calendar) -> int:
-        """Return how many inputs hold nothing of this calendar, so that `inputs` leaves them out."""
+        """Return how many inputs `inputs` leaves out because they hold nothing of this calendar; 0 by default."""
         return 0
 
     def pieces(self, entry: Input) -> list[Piece]:
-        """Cut an input into pieces that can be read apart; one piece by default."""
+        """Cut an input into pieces, each of which one task reads; one piece by default.
+
+        Files stay whole where no record can be found from the middle: archives, packed XML, CSV with newlines in cells.
+        """
         return [Piece(input=entry)]
 
     @abstractmethod
-    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
-        """Yield the documents of a piece, and a Bad for each record that should have been one."""
+    def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped | Step]:
+        """Yield the documents of a piece, in order, and a Bad for each record that should have been one.
+
+        A Step counts what the whole piece left out otherwise, such as templates of a wiki.
+        """
         raise NotImplementedError
 
     def check(self, inputs: Sequence[Input]) -> None:
@@ -211,73 +224,7 @@ class Documents(Settings):
         """
 
     def beside(self, store: Store, timeline: Timeline) -> None:
-        """Keep beside the corpus what is known about its text but does not stand in it; nothing by default."""
-
-
-class FileDocuments(Settings):
-    """Records in files: `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet`, on a local disk or behind a URI.
-
-    A path may be a file, a glob, or a folder (all files of a known format below it).
-    """
-
-    kind: Literal["files"] = "files"
-    paths: listing.Patterns = Field(min_length=1)
-    """Files, globs, or folders (all files of a known format below them), local or remote."""
-    fields: Fields = Fields()
-    """Names of the records' fields, and how their dates are written."""
-
-    @property
-    def identity(self) -> FieldNames:
-        """Return the settings that determine the bytes of a corpus: the fields, not where the files are."""
-        return self.fields.identity
-
-    def inputs(self, calendar: Calendar) -> list[Input]:
-        """Return every file once, ordered by path. Raises InputError for a path that matches no file."""
-        found = listing.files(self.paths, records.SUFFIXES)
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
-
-    def count_outside(self, calendar: Calendar) -> int:
-        """Return 0: the times in a file are not known before it is read."""
-        return 0
-
-    def pieces(self, entry: Input) -> list[Piece]:
-        """Cut the file into ranges that can be read separately, if its format allows that."""
-        return [Piece(input=entry, start=start, end=end) for start, end in records.stretches(entry.path, entry.size)]
-
-    def check(self, inputs: Sequence[Input]) -> None:
-        """Raise InputError if `fields` fit none of the first rows of the first, a middle and the last input. It names
-        the file, the field, and the columns there are."""
-        wrong = ""
-        for path in dict.fromkeys(inputs[at].path for at in (0, len(inputs) // 2, -1) if inputs):
-            try:
-                said = self.fields.wrong(first_rows.first(path, self.fields.names()))
-                if said is None:
-                    return
-                wrong = wrong or f"{path}: {said}; its columns are {', '.join(first_rows.columns(path))}"
-            except (InputError, Unreachable):  # which the build itself reports, under its limits
-                return
-        if wrong:
-            raise InputError(wrong)
-
-    def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write nothing: files of text bring nothing besides their documents."""
-
-    def read(self, piece: Piece) -> Iterator[Document | Bad]:
-        """Yield a Document or a Bad for each record, in order. A part of a file that is broken is one Bad."""
-        path = piece.input.path
-        before: int | None = None
-        for number, record in records.records(path, piece.start, piece.end, self.fields.names()):
-            outcome: Document | Bad
-            if isinstance(record, records.Unusable):
-                outcome, rows = Bad(record.reason, "", lost=record.lost), record.rows
-            else:
-                outcome, rows = self.fields.document(record, ""), 1
-            if isinstance(outcome, Bad):
-                before = records.lines_before(path, piece.start) if before is None else before
-                line = before + number
-                to = f"-{line + rows - 1}" if rows > 1 else ""
-                outcome = replace(outcome, where=f"{path}:{line}{to}")
-            yield outcome
+        """Write into the corpus's folder what is known about its text but is not part of it; nothing by default."""
 
 
 def _get(record: Mapping[str, Any], name: str) -> Any:

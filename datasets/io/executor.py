@@ -30,10 +30,10 @@ LARGE_BYTES = 64 << 20
 takes 10 to 20 s, so that below this size a build takes a minute or so and Ray would save little or nothing."""
 
 
-class Workers(Protocol[T_contra, R_co]):
+class WorkerPool(Protocol[T_contra, R_co]):
     """Holders of what loads slowly, for the time of a `with` block."""
 
-    def __enter__(self) -> Workers[T_contra, R_co]: ...
+    def __enter__(self) -> WorkerPool[T_contra, R_co]: ...
 
     def __exit__(self, *_: object) -> None: ...
 
@@ -67,7 +67,7 @@ class Executor(Protocol):
         for a full disk, a store that cannot be reached, or too little memory.
         """
 
-    def workers(self, kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], most: int) -> Workers[T, R]:
+    def workers(self, kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], most: int) -> WorkerPool[T, R]:
         """Return workers, each made once by `kind(*settings)`; at most `most` of them."""
 
 

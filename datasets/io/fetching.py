@@ -15,8 +15,8 @@ from ticlm.core.errors import InputError
 from ticlm.core.remote.credentials import whole, without_credentials
 from ticlm.core.remote.passing import in_one_line, passing
 
-BLOCK = 8 << 20
-STALL_S = 60.0
+BLOCK = 8 << 20  # bytes of one request, which a fault makes necessary again
+STALL_S = 60.0  # a server that sends nothing for so long has failed, and is asked again
 T = TypeVar("T")
 
 

@@ -7,13 +7,11 @@ from typing import Any, Literal
 
 from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint
-from ticlm.core.periods import Calendar, Timeline
-from ticlm.core.settings import Settings
-from ticlm.core.store import Store
-from ticlm.datasets.io.documents import Bad, Document, FieldNames, Fields, Input, Piece
+from ticlm.core.periods import Calendar
+from ticlm.datasets.io.documents import Bad, Document, Documents, FieldNames, Fields, Input, Piece
 
 
-class HubDocuments(Settings):
+class HubDocuments(Documents):
     """Rows of a data set on the Hugging Face hub, or of a local folder that its library can load.
 
     `path`, `name`, `split` and `revision` are those of `datasets.load_dataset`. Rows are streamed: there is no
@@ -44,14 +42,6 @@ class HubDocuments(Settings):
         where = "/".join(part for part in (self.path, self.name, self.split) if part)
         return [Input(path=f"{where}#{i:05d}-of-{shards:05d}", size=0, stamp=stamp) for i in range(shards)]
 
-    def count_outside(self, calendar: Calendar) -> int:
-        """Return 0: the times in a shard are not known before it is read."""
-        return 0
-
-    def pieces(self, entry: Input) -> list[Piece]:
-        """Return the shard as one piece."""
-        return [Piece(input=entry)]
-
     def check(self, inputs: Sequence[Input]) -> None:
         """Raise InputError if `fields` fit none of the first rows of the split. It names the columns there are."""
         if not inputs:
@@ -63,9 +53,6 @@ class HubDocuments(Settings):
             return
         if wrong is not None:
             raise InputError(f"{inputs[0].path.rpartition('#')[0]}: {wrong}; its columns are {', '.join(seen)}")
-
-    def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write nothing: data sets of the hub bring nothing besides their documents."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
         """Yield a Document or a Bad for each row, in order. Raises InputError if the shard cannot be read."""

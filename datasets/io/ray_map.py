@@ -15,6 +15,7 @@ from ticlm.core.errors import RunError, TiclmError
 from ticlm.datasets.io.in_process import attempt, check_memory
 
 BLOCK_BYTES = 16 << 20
+"""Bytes of input per task of Ray Data, so that the start of a task costs little beside its work."""
 RETRIES = 5
 """So often work whose process died is done again. Processes die with their nodes, and of what they work on."""
 T = TypeVar("T")
@@ -101,7 +102,7 @@ class RayWorkers(Generic[T, R]):
         from ray.util import ActorPool
 
         wanted = min(self._most, len(items), int(ray.cluster_resources().get("CPU", 1)))
-        make = ray.remote(num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES)(_Actor)
+        make = ray.remote(num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES)(_WorkerActor)
         while len(self._actors) < max(1, wanted):
             self._actors.append(make.remote(self._kind, self._settings))
         packed = [pickle.dumps(item) for item in items]
@@ -110,7 +111,7 @@ class RayWorkers(Generic[T, R]):
                 yield _opened(result)
 
 
-class _Actor:
+class _WorkerActor:
     """Makes its worker once. If that fails, every call returns the error: the actor itself must not die of it."""
 
     def __init__(self, kind: Callable[..., Callable[[Any], Any]], settings: tuple[Any, ...]) -> None:

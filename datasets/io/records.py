@@ -16,6 +16,7 @@ from ticlm.datasets.io.fetching import Unreachable, opened
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 STRETCH = 256 << 20
+"""Bytes of a file that one task reads. A packed file has one reader, because it can be read from its beginning only."""
 BLOCK = 1 << 20
 PACKED_BLOCK = 1 << 14  # small, as what a damaged block held before the damage is lost
 ZSTD_BLOCK = 1 << 12  # smaller, as zstd can pack 30,000 bytes into one
@@ -30,7 +31,7 @@ Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Unusable:
+class BadRecord:
     """Why a line has no record. A break stands for all `rows` from there on to the end of the damaged part, 0 if their
     number is not known, and for `lost` bytes of the file that could not be read."""
 
@@ -58,7 +59,7 @@ def stretches(path: str, size: int) -> list[tuple[int, int | None]]:
     return [(start, min(start + step, groups)) for start in range(0, groups, step)]
 
 
-def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | Unusable]]:
+def records(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | BadRecord]]:
     """Yield (line, record) of a range, with lines counted from 1 at its start, or why the line has no record.
 
     A range has the lines that begin in it. JSON lines that are packed end where their packing breaks. Of Parquet, a
@@ -98,25 +99,25 @@ class _Broken(Exception):
         self.lost = lost
 
 
-def _json_lines(path: str, start: int, end: int | None) -> Iterator[tuple[int, Record | Unusable]]:
+def _json_lines(path: str, start: int, end: int | None) -> Iterator[tuple[int, Record | BadRecord]]:
     number = 0
     try:
         for number, line in enumerate(_stretch(path, start, end), 1):
             if line is None:
-                yield number, Unusable(TOO_LONG)
+                yield number, BadRecord(TOO_LONG)
             elif line.strip():
                 yield number, parsed(line)
     except _Broken as error:
-        yield number + 1, Unusable(BROKEN, 0, error.lost)
+        yield number + 1, BadRecord(BROKEN, 0, error.lost)
 
 
-def parsed(line: bytes) -> Record | Unusable:
+def parsed(line: bytes) -> Record | BadRecord:
     """Return the JSON object of a line, or why it has none."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
-        return Unusable("broken JSON line")
-    return record if isinstance(record, dict) else Unusable("not a JSON object")
+        return BadRecord("broken JSON line")
+    return record if isinstance(record, dict) else BadRecord("not a JSON object")
 
 
 def _stretch(path: str, start: int, end: int | None) -> Iterator[bytes | None]:
@@ -125,7 +126,7 @@ def _stretch(path: str, start: int, end: int | None) -> Iterator[bytes | None]:
     at = max(start - 1, 0)
     with opened(path) as raw:
         if path.endswith(".gz"):
-            blocks = _unpacked(raw, lambda: zlib.decompressobj(wbits=31), PACKED_BLOCK)
+            blocks = _unpacked(raw, lambda: zlib.decompressobj(wbits=31), PACKED_BLOCK)  # 31: with gzip's header
         elif path.endswith(".zst"):
             blocks = _unpacked(raw, _zstd, ZSTD_BLOCK)
         else:
@@ -146,7 +147,8 @@ def _blocks(raw: Any, size: int) -> Iterator[bytes]:
 
 
 def _lines(blocks: Iterator[bytes]) -> Iterator[tuple[bytes | None, int]]:
-    """Yield each line with its size in bytes; None for a line of more than LINE_BYTES, of which no more is held."""
+    """Yield each line with its size in bytes; None in the place of a line of more than LINE_BYTES, whose bytes are
+    dropped while they are read."""
     parts: list[bytes] = []
     size = 0
     for block in blocks:
@@ -198,10 +200,11 @@ def _size(raw: Any) -> int:
 def _zstd() -> Any:
     import zstandard
 
+    # as `zstd --long=31` packs; the library refuses windows of more than 128 MiB by itself
     return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
 
 
-def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | Unusable]]:
+def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Iterator[tuple[int, Record | BadRecord]]:
     before = 0
     try:
         with parquet(path) as file:
@@ -213,10 +216,10 @@ def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Itera
                 before += file.metadata.row_group(group).num_rows
     except _damage() as error:
         _raise_of_storage(error)
-        yield before + 1, Unusable(BROKEN, 0)
+        yield before + 1, BadRecord(BROKEN, 0)
 
 
-def _group(file: Any, group: int, read: Sequence[str] | None, before: int) -> Iterator[tuple[int, Record | Unusable]]:
+def _group(file: Any, group: int, read: Sequence[str] | None, before: int) -> Iterator[tuple[int, Record | BadRecord]]:
     """Yield the rows of a row group; of a damaged one, those before the damage, as far as whole batches go."""
     about = file.metadata.row_group(group)
     done = 0
@@ -229,7 +232,7 @@ def _group(file: Any, group: int, read: Sequence[str] | None, before: int) -> It
         _raise_of_storage(error)
         packed = sum(about.column(at).total_compressed_size for at in range(about.num_columns))
         left = about.num_rows - done
-        yield before + done + 1, Unusable(BROKEN_GROUP, left, packed * left // max(about.num_rows, 1))
+        yield before + done + 1, BadRecord(BROKEN_GROUP, left, packed * left // max(about.num_rows, 1))
 
 
 def _raise_of_storage(error: Exception) -> None:
@@ -269,7 +272,8 @@ def parquet(path: str) -> Iterator[Any]:
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """Return what pyarrow raises for damaged files. Its own OSErrors have no errno; those of a disk or network do."""
+    """Return the errors that pyarrow raises for damaged files. Its own OSErrors have no errno; errors of a disk or a
+    network have one."""
     import pyarrow as pa
 
     return pa.ArrowException, OSError

@@ -15,10 +15,10 @@ from py7zr.io import Py7zIO, WriterFactory
 
 from ticlm.core.signals import join, next_of
 
-PIECE = 1 << 18
+PIECE = 1 << 18  # bytes that are passed to the reader at once
 PIECES = 16
 """Pieces that are decompressed ahead of the reader."""
-SIP = 1 << 14
+SIP = 1 << 14  # packed bytes that py7zr gets for a read, instead of the 32 MiB that it asks for
 
 
 class Extraction:

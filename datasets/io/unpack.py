@@ -107,10 +107,10 @@ def _members(path: str, local: str, wanted: Callable[[str], bool]) -> Iterator[t
 
 
 def _stream(path: str, blocks: Iterator[bytes]) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(_Blocks(path, blocks), 1 << 16))
+    return cast(BinaryIO, io.BufferedReader(_UnpackedBlocks(path, blocks), 1 << 16))
 
 
-class _Blocks(io.RawIOBase):
+class _UnpackedBlocks(io.RawIOBase):
     """A stream of blocks of bytes, whose errors name the path."""
 
     def __init__(self, path: str, blocks: Iterator[bytes]) -> None:

@@ -8,9 +8,8 @@ from ticlm.core.periods import Calendar, Label
 from ticlm.core.settings import Settings
 from ticlm.datasets.io import listing, records
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.kilt.rows import parsed
-from ticlm.datasets.kilt.trivia import SUFFIXES, questions_of
-from ticlm.datasets.pairs.files import Pair, PairFiles
+from ticlm.datasets.kilt.rows import SUFFIXES, parsed, questions_of
+from ticlm.datasets.pairs.files import PairFiles, TuningPair
 
 SNAPSHOT = "201908"
 """KILT's Wikipedia is that of August 1, 2019."""
@@ -41,10 +40,10 @@ class KiltPairs(PairFiles):
             listing.files(self.questions, SUFFIXES, SETTING)
         return super().inputs(calendar)
 
-    def pair(self, record: records.Record) -> Pair | str:
+    def pair(self, record: records.Record) -> TuningPair | str:
         """Return the pair of a line, or the reason why it is none."""
         row = parsed(record, None if self.questions is None else questions_of(self.questions, SETTING))
-        return row if isinstance(row, str) else Pair(row.id, row.input, row.answers[0])
+        return row if isinstance(row, str) else TuningPair(row.id, row.input, row.answers[0])
 
     def when(self, record: records.Record) -> str:
         """Return the period of all rows."""

@@ -16,10 +16,9 @@ from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import period_of
 from ticlm.datasets.io import listing, records
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.kilt.pairs import SNAPSHOT
-from ticlm.datasets.kilt.rows import parsed
-from ticlm.datasets.kilt.trivia import SUFFIXES, questions_in
+from ticlm.datasets.kilt.rows import SUFFIXES, parsed, questions_in
 
 SETTING = "examples.questions"
 
@@ -47,23 +46,22 @@ class KiltQuestions(Settings):
 
     def inputs(self) -> list[Input]:
         asked = self._asked()
-        named = {path for path, _, _ in asked}
-        rows = listing.files(self.paths, records.SUFFIXES, "examples.paths")
-        found = [*(entry for entry in rows if entry[0] not in named), *asked]
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
+        named = {entry.path for entry in asked}
+        rows = input_files(self.paths, records.SUFFIXES, "examples.paths")
+        return [*(entry for entry in rows if entry.path not in named), *asked]
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
         if self.period in context.built:
             return
-        asked, about = (None, None) if self.questions is None else questions_in(self._asked(), SETTING)
+        named = [entry.path for entry in self._asked()]
+        asked, about = (None, None) if self.questions is None else questions_in(named, SETTING)
         dropped: Counter[str] = Counter()
         found: dict[str, Example] = {}
         read = 0
-        named = {path for path, _, _ in self._asked()}
         for entry in (one for one in context.inputs if one.path not in named):
             for number, record in records.records(entry.path, 0, None, ()):
                 read += 1
-                row = record.reason if isinstance(record, records.Unusable) else parsed(record, asked)
+                row = record.reason if isinstance(record, records.BadRecord) else parsed(record, asked)
                 name = "" if isinstance(row, str) else row.id or f"{entry.path.rsplit('/', 1)[-1]}:{number}"
                 if isinstance(row, str):
                     dropped[row] += 1
@@ -80,6 +78,6 @@ class KiltQuestions(Settings):
             paths = tuple(entry.path for entry in context.inputs)
             yield PeriodDraft(period_of(self.period), {self.subset: list(found.values())}, tuple(steps), inputs=paths)
 
-    def _asked(self) -> list[listing.ListedFile]:
+    def _asked(self) -> list[Input]:
         """Return the files of TriviaQA's questions, which are inputs too: other ones make other examples."""
-        return [] if self.questions is None else listing.files(self.questions, SUFFIXES, SETTING)
+        return [] if self.questions is None else input_files(self.questions, SUFFIXES, SETTING)

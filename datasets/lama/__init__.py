@@ -1,4 +1,5 @@
-"""LAMA probes: statements with a mask for an entity, the answers that are right now, and those that were right before.
+"""LAMA probes: statements with a mask for an entity, the answers that are right now, and the answers that were right
+before.
 
 `schema` is the one format of all probe sets: JSON lines, read and written. `collecting` applies the rules that every
 source shares (one mask, an answer, no id twice) and counts what it leaves out and what it keeps with a remark; start

@@ -24,10 +24,10 @@ _SENTINEL = re.compile(r"<extra_id_\d+>")
 
 
 class ProbeRules(Settings):
-    """Which probes are left out, beyond those that no model can be asked.
+    """Rules that leave out probes, beyond the probes that no model can be asked.
 
     A probe without an input, without an answer, with two masks or with bytes that are no text is always left out, and
-    so is a probe that is the same as an earlier one. One that has the id of another probe gets a new id.
+    so is a probe that is the same as an earlier one. A probe with the id of another probe gets a new id.
     """
 
     answer_in_prompt: Literal["keep", "drop"] = "keep"

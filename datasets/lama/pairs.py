@@ -9,7 +9,7 @@ from ticlm.core.periods import Label
 from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.io import records
 from ticlm.datasets.lama.schema import example_of
-from ticlm.datasets.pairs.files import Pair, PairFiles
+from ticlm.datasets.pairs.files import PairFiles, TuningPair
 
 NO_WORDS = "no words before a mask"
 
@@ -29,7 +29,7 @@ class ProbePairs(PairFiles):
     period: Label | None = None
     """The period of all rows; by default each row's own `timestamp`."""
 
-    def pair(self, record: records.Record) -> Pair | str:
+    def pair(self, record: records.Record) -> TuningPair | str:
         """Return the pair of a record, or the reason why it is none."""
         if self.task is not None and record.get("task") != self.task:
             return "of another task"
@@ -44,8 +44,9 @@ class ProbePairs(PairFiles):
             return f"without {'question' if self.ask == 'question' else 'input'}"
         before, mask, _ = text.partition(MASK)
         if self.ask == "before-mask":
-            return Pair(probe.id, before, probe.answer, self._task(record)) if mask and before.strip() else NO_WORDS
-        return "a mask in the input" if mask else Pair(probe.id, text, probe.answer, self._task(record))
+            words = bool(mask and before.strip())
+            return TuningPair(probe.id, before, probe.answer, self._task(record)) if words else NO_WORDS
+        return "a mask in the input" if mask else TuningPair(probe.id, text, probe.answer, self._task(record))
 
     def when(self, record: records.Record) -> str:
         """Return the period of all rows, or the row's own `timestamp`."""

@@ -24,11 +24,11 @@ from ticlm.core.examples import Example
 from ticlm.core.mixture import Subset
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.placing import UnusableExample
-from ticlm.datasets.io import csv_rows, listing
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io import csv_rows
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.fetching import opened
 from ticlm.datasets.io.listing import Patterns
-from ticlm.datasets.io.records import Unusable
+from ticlm.datasets.io.records import BadRecord
 from ticlm.datasets.lama.collecting import Collected
 from ticlm.datasets.lama.schema import strings
 from ticlm.datasets.lama.words import words
@@ -53,14 +53,14 @@ class ReleasedFiles(Settings):
     rows: Patterns = Field(min_length=1)
     """CSV files of prompts: paths, globs or folders, local or remote."""
     answers: str | None = None
-    """JSON file of the answers by id; without it, those of the CSV files count."""
+    """JSON file of the answers by id; without it, the answers of the CSV files count."""
 
     def inputs(self, setting: str) -> list[Input]:
         """Return the files, the answers last. Raises InputError, which names the setting, for one that is not there."""
-        found = listing.files(self.rows, (".csv",), f"{setting}.rows")
+        found = input_files(self.rows, (".csv",), f"{setting}.rows")
         if self.answers is not None:
-            found += listing.files((self.answers,), (".json",), f"{setting}.answers")
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
+            found += input_files((self.answers,), (".json",), f"{setting}.answers")
+        return found
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class _Columns:
 
 @dataclass(frozen=True)
 class _Answers:
-    """The right answers of an id, and those that were right before."""
+    """The right answers of an id, and the answers that were right before."""
 
     right: tuple[str, ...]
     outdated: tuple[str, ...] = ()
@@ -113,11 +113,15 @@ def _columns_of(path: str) -> _Columns:
 
 
 def _probe(
-    row: Mapping[str, str] | Unusable, columns: _Columns, known: _AnswersFile | None, name: str, remarks: list[str]
+    row: Mapping[str, str] | BadRecord,
+    columns: _Columns,
+    known: _AnswersFile | None,
+    name: str,
+    remarks: list[str],
 ) -> Example:
     """Return the probe of a row, and append what is odd about it to `remarks`; `name` is its id if it has none. Raises
     UnusableExample."""
-    if isinstance(row, Unusable):
+    if isinstance(row, BadRecord):
         raise UnusableExample(row.reason)
     given = row[columns.id].strip()
     own = strings([_SENTINEL.sub(" ", part).strip() for part in row[columns.answer].split(";")], "answers")

@@ -13,7 +13,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.examples import MASK, Example
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.placing import UnusableExample
-from ticlm.datasets.io.records import Unusable, records
+from ticlm.datasets.io.records import BadRecord, records
 from ticlm.datasets.lama.words import folded, is_entity, mentions
 
 X, Y = "[X]", "[Y]"
@@ -42,8 +42,8 @@ class InvariantRules(Settings):
     """
 
     relations: tuple[str, ...] | None = Field(None, min_length=1)
-    """Ids of the relations to keep, by default the 28 of CKL's Table 4. One that the files lack is listed with 0 rows
-    read."""
+    """Ids of the relations to keep, by default the 28 of CKL's Table 4. A relation that the files lack is listed with 0
+    rows read."""
     overlap: Literal["substring", "words", "keep"] = "substring"
     """When an answer overlaps its subject: as part of it without regard to case, as Poerner et al. have it (`mole` in
     `molecule`), or as whole words alone. `keep` drops no row for it."""
@@ -76,12 +76,12 @@ class InvariantRules(Settings):
             raise UnusableExample("answer is no entity")
 
 
-def rows(path: str) -> Iterator[tuple[int, Mapping[str, Any] | Unusable]]:
+def rows(path: str) -> Iterator[tuple[int, Mapping[str, Any] | BadRecord]]:
     """Yield (line, row) of a file, or why the line has none. A row without `predicate_id` has that of the file's name
     (`P19.jsonl`)."""
     name = path.rsplit("/", 1)[-1].partition(".")[0]
     for line, row in records(path, 0, None, NAMES):
-        yield line, row if isinstance(row, Unusable) or row.get("predicate_id") else {**row, "predicate_id": name}
+        yield line, row if isinstance(row, BadRecord) or row.get("predicate_id") else {**row, "predicate_id": name}
 
 
 def fact_of(row: Mapping[str, Any]) -> Fact:
@@ -116,8 +116,8 @@ def probe(fact: Fact, row: Mapping[str, Any], templates: Mapping[str, str], name
 
 
 def filled(template: str, subject: str) -> str:
-    """Return the template with the subject in the place of [X] and MASK in that of [Y]. Raises UnusableExample if it
-    lacks one of them, or has one twice."""
+    """Return the template with the subject in the place of [X] and MASK in the place of [Y]. Raises UnusableExample if
+    it lacks one of them, or has one twice."""
     if template.count(X) != 1 or template.count(Y) != 1:
         raise UnusableExample("template without one [X] and one [Y]")
     before, _, after = template.partition(Y)  # parted before the subject is in: it may spell [Y]
@@ -129,8 +129,8 @@ def templates_of(paths: Sequence[str]) -> dict[str, str]:
     found = {}
     for path in paths:
         for line, row in records(path, 0, None, ()):
-            usable = not isinstance(row, Unusable) and isinstance(row.get("relation"), str)
-            if isinstance(row, Unusable) or not usable or not isinstance(row.get("template"), str):
+            usable = not isinstance(row, BadRecord) and isinstance(row.get("relation"), str)
+            if isinstance(row, BadRecord) or not usable or not isinstance(row.get("template"), str):
                 raise InputError(f"{path}:{line}: has no relation with a template, as LAMA's relations.jsonl has")
             found[row["relation"]] = row["template"]
     return found

@@ -15,9 +15,9 @@ from ticlm.core.settings import Settings
 from ticlm.core.signals import Threads, first_done, result_of
 from ticlm.core.store import Store
 from ticlm.datasets.llm.chat import ChatClient, ChatModel, ChatRequest, Passing, Replies
-from ticlm.datasets.llm.journal import REPLIES, Journal, Replay
+from ticlm.datasets.llm.journal import REPLIES, Journal, ReplayClient
 
-LONGEST_WAIT_S = 60.0
+LONGEST_WAIT_S = 60.0  # between two tries, even where a server's Retry-After asks for more
 
 
 class ChatLimits(Settings):
@@ -101,7 +101,7 @@ class Asker:
                 self.costs.from_record += 1
                 return known
         client = self._client(model)
-        if isinstance(client, Replay):  # costs nothing, and keeps nothing twice
+        if isinstance(client, ReplayClient):  # costs nothing, and keeps nothing twice
             with self._lock:
                 self.costs.from_record += 1
             return client.recorded(request)

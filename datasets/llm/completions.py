@@ -19,7 +19,7 @@ one's own ask for. It would be struck out of replies that say it."""
 STRUCK_OUT = "[key]"
 
 
-class Unusable(ValueError):
+class UnusableCompletion(ValueError):
     """A body is no completion; the text says why."""
 
 
@@ -32,13 +32,13 @@ def read_completion(body: bytes, key: str, asked: Sequence[Message]) -> Replies:
     try:
         found = json.loads(body)
     except RecursionError:
-        raise Unusable(f"it has more than {DEEPEST} levels") from None
+        raise UnusableCompletion(f"it has more than {DEEPEST} levels") from None
     except ValueError as error:
-        raise Unusable(f"it is no JSON ({str(error)[:100]})") from None
+        raise UnusableCompletion(f"it is no JSON ({str(error)[:100]})") from None
     raw = _without(found, key)
     choices = raw.get("choices") if isinstance(raw, dict) else None
     if not isinstance(choices, list):
-        raise Unusable("it has no list of choices")
+        raise UnusableCompletion("it has no list of choices")
     texts = tuple(map(_text, choices))
     usage = raw.get("usage")
     told = usage if isinstance(usage, dict) else {}
@@ -57,10 +57,10 @@ def without_key(text: str, key: str) -> str:
 def _text(choice: Any) -> str:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(message, dict):
-        raise Unusable("a choice has no message")
+        raise UnusableCompletion("a choice has no message")
     text = message.get("content")
     if text is not None and not isinstance(text, str):
-        raise Unusable("the content of a message is no text")
+        raise UnusableCompletion("the content of a message is no text")
     return text or ""
 
 
@@ -68,7 +68,7 @@ def _without(value: Any, key: str, level: int = 0) -> Any:
     """Return a value in whose texts and names the key is struck out, with null for numbers that JSON has not. Raises
     Unusable below DEEPEST levels."""
     if level > DEEPEST:
-        raise Unusable(f"it has more than {DEEPEST} levels")
+        raise UnusableCompletion(f"it has more than {DEEPEST} levels")
     if isinstance(value, str):
         return without_key(value, key)
     if isinstance(value, list):

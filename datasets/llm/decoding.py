@@ -15,8 +15,8 @@ TOKENS = (
     *("bos_token_id", "eos_token_id", "decoder_start_token_id", "forced_bos_token_id", "forced_eos_token_id"),
     "bad_words_ids",
 )
-"""What counts of a folder's generation config: the tokens that begin and end a text, and those that no text has, such
-as Marian's padding, which it would otherwise write."""
+"""Keys of a folder's generation config that count: the tokens that begin and end a text, and the tokens that no text
+may have. (Marian would write its padding otherwise.)"""
 TOP_K = 50
 """Samples are drawn among so many of the likeliest tokens, as the library does where a folder says nothing."""
 NEUTRAL: Mapping[str, Any] = {

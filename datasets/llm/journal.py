@@ -145,7 +145,7 @@ def damaged_lines(path: str) -> list[str]:
     ]
 
 
-class Replay:
+class ReplayClient:
     """A client that answers from a journal and asks nobody."""
 
     def __init__(self, path: str, model: ChatModel) -> None:
@@ -170,7 +170,7 @@ class Replay:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes, tuple[str, Replies] | str]]:
-    """Yield the number of each line that is ended, its bytes, and the key and the replies in it or what is wrong."""
+    """Yield the number of each complete line, its bytes, and its key and replies, or the reason why it has none."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):  # a kill cut it off
@@ -189,7 +189,7 @@ def _with_hash(line: bytes) -> bytes:
 
 def _entry(line: bytes) -> tuple[str, Replies]:
     """Return the key and the replies of a line. Raises ValueError, which says what the line is instead."""
-    end = OWN_HASH.search(line, max(0, len(line) - 99))
+    end = OWN_HASH.search(line, max(0, len(line) - 99))  # the last key of the line, and its 64 digits
     if end and hashlib.sha256(line[: end.start()]).hexdigest().encode() != end[1]:
         raise ValueError("is damaged (its own hash differs)")
     try:

@@ -19,7 +19,7 @@ from ticlm.core.remote.passing import AGAIN, passing
 from ticlm.core.settings import Settings
 from ticlm.core.signals import result_of
 from ticlm.datasets.llm.chat import Message, Passing, Replies
-from ticlm.datasets.llm.completions import LARGEST_BYTES, Unusable, read_completion, without_key
+from ticlm.datasets.llm.completions import LARGEST_BYTES, UnusableCompletion, read_completion, without_key
 
 
 class OpenAIChat(Settings):
@@ -123,7 +123,7 @@ class OpenAIClient:
             raise self._refusal(error.status_code, error.response.headers) from None
         except TimeoutError:
             raise Passing(f"{model}: no whole answer within {self._settings.timeout_s:g} s") from None
-        except Unusable as error:
+        except UnusableCompletion as error:
             raise Passing(self._said(f"what the server answered cannot be read: {error}")) from None
         except Exception as error:
             # of openai, and of httpx or httpx2 below it, by its version
@@ -150,11 +150,11 @@ class OpenAIClient:
         async with asyncio.timeout(self._settings.timeout_s):
             async with self._create(**request) as answer:
                 if (coding := answer.headers.get("content-encoding", "identity")) != "identity":
-                    raise Unusable(f"it is compressed ({coding[:20]}), though it was asked not to be")
+                    raise UnusableCompletion(f"it is compressed ({coding[:20]}), though it was asked not to be")
                 async for part in answer.iter_bytes():
                     body += part
                     if len(body) > LARGEST_BYTES:
-                        raise Unusable(f"it is larger than {LARGEST_BYTES >> 20} MiB")
+                        raise UnusableCompletion(f"it is larger than {LARGEST_BYTES >> 20} MiB")
         return bytes(body)
 
     def _refusal(self, status: int, headers: Mapping[str, str]) -> Passing | RunError:

@@ -25,7 +25,7 @@ class RayClient:
         ray_start.connect()
         import ray
 
-        make = ray.remote(num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES)(_Copy)
+        make = ray.remote(num_cpus=0, max_restarts=RETRIES, max_task_retries=RETRIES)(_ChatCopy)
         self._idle: queue.Queue[Any] = queue.Queue()
         for _ in range(workers):
             self._idle.put(make.remote(model))
@@ -50,7 +50,7 @@ class RayClient:
         return replies
 
 
-class _Copy:
+class _ChatCopy:
     """Opens the model once. Errors for users are returned, not raised: Ray would wrap them."""
 
     def __init__(self, model: ChatModel) -> None:

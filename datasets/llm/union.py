@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ticlm.core.settings import Settings
 from ticlm.datasets.llm.function_chat import DeterministicChat
-from ticlm.datasets.llm.journal import Replay
+from ticlm.datasets.llm.journal import ReplayClient
 from ticlm.datasets.llm.local_chat import LocalChat
 from ticlm.datasets.llm.openai_chat import OpenAIChat
 
@@ -45,9 +45,9 @@ class RecordedChat(Settings):
         """Return the line that declares the model."""
         return self.of.external_inputs
 
-    def open(self) -> Replay:
+    def open(self) -> ReplayClient:
         """Return a client. Raises InputError if there is no such record, or one of its lines cannot be read."""
-        return Replay(self.path, self)
+        return ReplayClient(self.path, self)
 
 
 AnyChat = Annotated[OpenAIChat | LocalChat | DeterministicChat | RecordedChat, Field(discriminator="kind")]

@@ -10,18 +10,16 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from ticlm.core.errors import InputError
-from ticlm.core.periods import Calendar, Label, Timeline, span
-from ticlm.core.settings import Settings
-from ticlm.core.store import Store
+from ticlm.core.periods import Calendar, Label, span
 from ticlm.datasets.io import listing, records
-from ticlm.datasets.io.documents import FIRST_ROWS, Bad, Document, Fields, Input, Piece
+from ticlm.datasets.io.documents import FIRST_ROWS, Bad, Document, Documents, Fields, Input, Piece, input_files
 from ticlm.datasets.io.fetching import Unreachable, opened
 
 SUFFIXES = (*records.SUFFIXES, ".json")
 NEWS_PLEASE = Fields(text="maintext", id="url", timestamp="date_publish", source="source_domain")
 
 
-class ArticleDocuments(Settings):
+class ArticleDocuments(Documents):
     """Articles in JSON lines, Parquet, or files of one JSON object each (`.json`), as news-please writes them.
 
     The title becomes the first line of the text. An article without a title has an empty first line.
@@ -35,7 +33,7 @@ class ArticleDocuments(Settings):
     title: str = "title"
     """Field that holds the title."""
     date: Label | None = None
-    """The period whose first day is the date of all articles, where records have none: that of a dump."""
+    """The period of a dump, whose records have no dates: its first day is the date of all articles."""
 
     @model_validator(mode="after")
     def _a_period(self) -> ArticleDocuments:
@@ -50,11 +48,7 @@ class ArticleDocuments(Settings):
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return every file once, ordered by path. Raises InputError for a path that matches no file."""
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in listing.files(self.paths, SUFFIXES)]
-
-    def count_outside(self, calendar: Calendar) -> int:
-        """Return 0: the times in a file are not known before it is read."""
-        return 0
+        return input_files(self.paths, SUFFIXES)
 
     def pieces(self, entry: Input) -> list[Piece]:
         """Cut the file into ranges that can be read separately, if its format allows that."""
@@ -69,13 +63,10 @@ class ArticleDocuments(Settings):
                 rows = [record for _, record in islice(self._records(Piece(input=entry)), FIRST_ROWS)]
             except (InputError, Unreachable):  # which the build itself reports, under its limits
                 return
-            found = [self._dated(row) for row in rows if not isinstance(row, records.Unusable)]
+            found = [self._dated(row) for row in rows if not isinstance(row, records.BadRecord)]
             if wrong := self.fields.wrong(found):
                 names = ", ".join(dict.fromkeys(name for row in found for name in row))
                 raise InputError(f"{entry.path}: {wrong}; its columns are {names}")
-
-    def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write nothing: files of text bring nothing besides their documents."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
         """Yield a Document or a Bad for each record, in order."""
@@ -83,7 +74,7 @@ class ArticleDocuments(Settings):
         before: int | None = None
         for number, record in self._records(piece):
             outcome: Document | Bad
-            if isinstance(record, records.Unusable):
+            if isinstance(record, records.BadRecord):
                 outcome = Bad(record.reason, "", lost=record.lost)
             else:
                 outcome = self._document(record)
@@ -92,7 +83,7 @@ class ArticleDocuments(Settings):
                 outcome = replace(outcome, where=f"{path}:{before + number}")
             yield outcome
 
-    def _records(self, piece: Piece) -> Iterator[tuple[int, records.Record | records.Unusable]]:
+    def _records(self, piece: Piece) -> Iterator[tuple[int, records.Record | records.BadRecord]]:
         path = piece.input.path
         if path.endswith(".json"):
             yield 1, _whole(path)
@@ -115,7 +106,7 @@ class ArticleDocuments(Settings):
         return replace(outcome, text=f"{first}\n{outcome.text}")
 
 
-def _whole(path: str) -> records.Record | records.Unusable:
+def _whole(path: str) -> records.Record | records.BadRecord:
     """Return the record of a file with one JSON object."""
     try:
         with opened(path) as raw:
@@ -125,5 +116,5 @@ def _whole(path: str) -> records.Record | records.Unusable:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     if len(data) > records.LINE_BYTES:
-        return records.Unusable(records.TOO_LONG)
+        return records.BadRecord(records.TOO_LONG)
     return records.parsed(data)

@@ -11,12 +11,11 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from ticlm.core.errors import InputError
-from ticlm.core.periods import Calendar, Label, Timeline, span
+from ticlm.core.periods import Calendar, Label, span
 from ticlm.core.settings import Settings
-from ticlm.core.store import Store
 from ticlm.datasets.io import csv_rows, listing
-from ticlm.datasets.io.documents import Bad, Document, Input, Piece
-from ticlm.datasets.io.records import Unusable
+from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece
+from ticlm.datasets.io.records import BadRecord
 from ticlm.datasets.text.spans import inline, restore
 
 SUFFIXES = (".csv",)
@@ -37,7 +36,7 @@ class MaskedRows(Settings):
     is the text wherever there is one: for a causal model."""
 
 
-class MaskedCsv(MaskedRows):
+class MaskedCsv(MaskedRows, Documents):
     """Rows of CSV files with the columns `input`, `output` and `original`, as CKL's `recent_news_small.csv` has them.
 
     Text and spans are restored from `input` and `output`; `original` is the text of a row that masks nothing. Rows have
@@ -64,14 +63,6 @@ class MaskedCsv(MaskedRows):
                 found[path] = Input(path=path, size=size, stamp=f"{label} {stamp}")
         return [found[path] for path in sorted(found)]
 
-    def count_outside(self, calendar: Calendar) -> int:
-        """Return 0: every file is read, and its rows are placed by its period."""
-        return 0
-
-    def pieces(self, entry: Input) -> list[Piece]:
-        """Return the file as one piece: cells may have newlines."""
-        return [Piece(input=entry)]
-
     def check(self, inputs: Sequence[Input]) -> None:
         """Raise InputError if the first file lacks the columns."""
         for entry in inputs[:1]:
@@ -83,16 +74,13 @@ class MaskedCsv(MaskedRows):
                 has = csv_rows.listed(names)
                 raise InputError(f"{entry.path}: has neither input and output nor original; its columns are {has}")
 
-    def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write nothing: the files bring nothing besides their documents."""
-
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
         """Yield a Document or a Bad for each row, in order."""
         path, label = piece.input.path, piece.input.stamp.partition(" ")[0]
         when = datetime.combine(span(label)[0], time(), UTC)
         for line, row in csv_rows.rows(path):
             where = f"{path}:{line}"
-            yield Bad(row.reason, where, when) if isinstance(row, Unusable) else self._document(row, where, when)
+            yield Bad(row.reason, where, when) if isinstance(row, BadRecord) else self._document(row, where, when)
 
     def _document(self, row: Mapping[str, str], where: str, when: datetime) -> Document | Bad:
         masked, target, original = (row.get(name, "") for name in (INPUT, OUTPUT, ORIGINAL))

@@ -12,19 +12,15 @@ from typing import NamedTuple
 from pydantic import Field
 
 from ticlm.core.errors import InputError
-from ticlm.core.periods import Calendar, Timeline, span
+from ticlm.core.periods import Calendar, span
 from ticlm.core.settings import Settings
-from ticlm.core.store import Store
 from ticlm.datasets.io import listing, records
-from ticlm.datasets.io.documents import Bad, Document, Input, Piece
+from ticlm.datasets.io.documents import FIRST_ROWS, Bad, Document, Documents, Input, Piece, input_files
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.text.pairs import joined
 
-FIRST_ROWS = 1000
-"""Rows of the first file that are looked at before a build, until one is a pair."""
 
-
-class Pair(NamedTuple):
+class TuningPair(NamedTuple):
     """One row of fine-tuning."""
 
     id: str
@@ -33,14 +29,14 @@ class Pair(NamedTuple):
     source: str = ""
 
 
-class PairFiles(Settings):
+class PairFiles(Documents):
     """Base of sources of pairs: one pair for each line of `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet` files."""
 
     paths: listing.Patterns = Field(min_length=1)
     """Files, globs, or folders (all files of a known format below them), local or remote."""
 
     @abstractmethod
-    def pair(self, record: records.Record) -> Pair | str:
+    def pair(self, record: records.Record) -> TuningPair | str:
         """Return the pair of a record, or the reason why it is none."""
         raise NotImplementedError
 
@@ -56,12 +52,7 @@ class PairFiles(Settings):
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return every file once, ordered by path. Raises InputError for a path that matches no file."""
-        found = listing.files(self.paths, records.SUFFIXES)
-        return [Input(path=path, size=size, stamp=stamp) for path, size, stamp in found]
-
-    def count_outside(self, calendar: Calendar) -> int:
-        """Return 0: the times in a file are not known before it is read."""
-        return 0
+        return input_files(self.paths, records.SUFFIXES)
 
     def pieces(self, entry: Input) -> list[Piece]:
         """Cut the file into ranges that can be read separately, if its format allows that."""
@@ -74,14 +65,11 @@ class PairFiles(Settings):
                 found = [row for _, row in islice(records.records(entry.path, 0, None, ()), FIRST_ROWS)]
             except (InputError, Unreachable):  # which the build itself reports, under its limits
                 return
-            tried = [row.reason if isinstance(row, records.Unusable) else self.pair(row) for row in found]
+            tried = [row.reason if isinstance(row, records.BadRecord) else self.pair(row) for row in found]
             if tried and all(isinstance(one, str) for one in tried):
                 raise InputError(
                     f"{entry.path}: none of its first {len(tried):,} rows is a pair; the first: {tried[0]}"
                 )
-
-    def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write nothing: the files bring nothing besides their pairs."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
         """Yield a Document or a Bad for each record, in order."""
@@ -89,7 +77,7 @@ class PairFiles(Settings):
         before: int | None = None
         for number, record in records.records(path, piece.start, piece.end, ()):
             when, lost = None, 0
-            if isinstance(record, records.Unusable):
+            if isinstance(record, records.BadRecord):
                 outcome: Document | str = record.reason
                 lost = record.lost
             else:

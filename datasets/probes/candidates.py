@@ -48,7 +48,7 @@ _IS = re.compile(rf"^(?P<subject>.+?) (?P<verb>is|are|was|were) {MASK}[.]?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Article:
+class DatedArticle:
     """A document of the new corpus; `day` is written YYYY-MM-DD."""
 
     id: str
@@ -93,7 +93,7 @@ class Drawn:
             self.kept.append(candidate)
 
 
-def by_rules(article: Article, tagger: Tagger) -> Drawn:
+def by_rules(article: DatedArticle, tagger: Tagger) -> Drawn:
     """Return a candidate for each span that the tagger finds in the sentences of an article."""
     drawn = Drawn()
     for sentence, spans in tagged_sentences(article.text, tagger):
@@ -112,7 +112,7 @@ def cut(text: str) -> list[str]:
     return [sentence for line in text.splitlines() for sentence in sentences(line)]
 
 
-def masked(article: Article, sentence: str, span: Span) -> Candidate:
+def masked(article: DatedArticle, sentence: str, span: Span) -> Candidate:
     """Return the candidate that asks for a span of a sentence."""
     answer, cloze = sentence[span.begin : span.end], f"{sentence[: span.begin]}{MASK}{sentence[span.end :]}"
     return Candidate(cloze, question_of(cloze, span.label), answer, span.label, sentence, article.id, article.day)

@@ -1,4 +1,4 @@
-"""The probes of one period: its candidates, the decision on each, and those of NewLAMA-Easy."""
+"""The probes of one period: its candidates, the decision on each, and the probes of NewLAMA-Easy."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ticlm.datasets.examples.answer_types import TYPE
 from ticlm.datasets.llm.chat import ChatModel
 from ticlm.datasets.probes import candidates as drawing
 from ticlm.datasets.probes import decisions, easy
-from ticlm.datasets.probes.candidates import Article, Candidate
+from ticlm.datasets.probes.candidates import Candidate, DatedArticle
 from ticlm.datasets.probes.decisions import Decision
 from ticlm.datasets.probes.matching import Stated, named, stated
 from ticlm.datasets.probes.model_steps import ModelSteps
-from ticlm.datasets.probes.old_corpus import OldCorpus, Passage
+from ticlm.datasets.probes.old_corpus import OldCorpusIndex, OldPassage
 from ticlm.datasets.probes.review import Probe
 from ticlm.datasets.text.taggers import Tagger
 
@@ -30,7 +30,7 @@ BEYOND = "beyond the number of questions per article"
 class Tools:
     """What the steps work with. A step that is not `asked` of the chat model is taken by rules."""
 
-    old: OldCorpus
+    old: OldCorpusIndex
     tagger: Tagger
     per_article: int
     passages: int
@@ -46,7 +46,7 @@ class Tools:
         return self.chat if step in self.asked else None
 
 
-def candidates_of(articles: Sequence[Article], tools: Tools) -> tuple[list[Candidate], Step]:
+def candidates_of(articles: Sequence[DatedArticle], tools: Tools) -> tuple[list[Candidate], Step]:
     """Return the candidates of some articles, each question once, and the account of the others."""
     if (model := tools.model("questions")) is not None:
         drawn = model.candidates(articles, tools.per_article, tools.tagger)
@@ -93,7 +93,7 @@ def decided(
     return [one for one in made if one.subset], _step("decisions", len(candidates), dropped), counted
 
 
-def easy_of(articles: Sequence[Article], tools: Tools) -> tuple[list[Candidate], Step]:
+def easy_of(articles: Sequence[DatedArticle], tools: Tools) -> tuple[list[Candidate], Step]:
     """Return the candidates of NewLAMA-Easy, and the account of the articles that give none."""
     model = tools.model("select")
     found = (
@@ -156,7 +156,7 @@ def _probe(
     )
 
 
-def _by_rules(candidate: Candidate, prediction: str, passages: Sequence[Passage], tools: Tools) -> Decision:
+def _by_rules(candidate: Candidate, prediction: str, passages: Sequence[OldPassage], tools: Tools) -> Decision:
     found = stated(candidate, passages, tools.tagger, tools.fit)
     decision = decisions.by_rules(candidate, prediction, found, tools.support)
     if decision.subset == "new" and named(candidate, passages):
@@ -165,7 +165,7 @@ def _by_rules(candidate: Candidate, prediction: str, passages: Sequence[Passage]
 
 
 def _by_model(
-    model: ModelSteps, candidates: Sequence[Candidate], predictions: Sequence[str], hits: Sequence[Sequence[Passage]]
+    model: ModelSteps, candidates: Sequence[Candidate], predictions: Sequence[str], hits: Sequence[Sequence[OldPassage]]
 ) -> list[Decision | str]:
     """Let a model judge every prediction that there is, and find an alternative where it is wrong."""
     asked = [number for number, prediction in enumerate(predictions) if prediction]

@@ -1,7 +1,7 @@
 """The tree that calls a candidate updated, new, or neither (CKL, appendix B, step 4 and 5).
 
-A prediction of the initial model is *right* if the old corpus supports it as an answer to the question, whether or not
-it is the answer of the new article; it is *wrong* if the old corpus does not. Then:
+A prediction of the initial model is *right* if the old corpus supports it as an answer to the question, and *wrong* if
+it does not. Whether it is the answer of the new article does not matter. Then:
 
     right, and the new answer      discarded: neither updated nor new
     right, and another answer      UpdatedLAMA; the prediction is the outdated answer

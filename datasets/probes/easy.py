@@ -20,10 +20,10 @@ from ticlm.datasets.llm.chat import ChatModel, ChatRequest, Message
 from ticlm.datasets.llm.prompts import Unreadable, as_object
 from ticlm.datasets.probes import candidates as by_rule
 from ticlm.datasets.probes.answers import agreement
-from ticlm.datasets.probes.candidates import Article, Candidate
+from ticlm.datasets.probes.candidates import Candidate, DatedArticle
 from ticlm.datasets.probes.matching import stated
 from ticlm.datasets.probes.model_steps import ModelSteps, shown, unreadable
-from ticlm.datasets.probes.old_corpus import OldCorpus, Passage
+from ticlm.datasets.probes.old_corpus import OldCorpusIndex, OldPassage
 from ticlm.datasets.text.matching import whole_words
 from ticlm.datasets.text.taggers import Tagger
 
@@ -38,7 +38,7 @@ class Easy:
     """The candidates that are left after each step, the number of articles, and why the others were left out."""
 
     read: int
-    kept: list[tuple[Article, Candidate]] = field(default_factory=list)
+    kept: list[tuple[DatedArticle, Candidate]] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
 
     def sift(self, outcomes: Sequence[Candidate | str]) -> None:
@@ -48,7 +48,9 @@ class Easy:
         self.dropped.update(one for one in outcomes if isinstance(one, str))
 
 
-def selected_by_rules(articles: Sequence[Article], old: OldCorpus, tagger: Tagger, least_new: int = 1) -> Easy:
+def selected_by_rules(
+    articles: Sequence[DatedArticle], old: OldCorpusIndex, tagger: Tagger, least_new: int = 1
+) -> Easy:
     """Choose of each article the first sentence that is new by the rules, and in it the span with most new words."""
     easy = Easy(len(articles))
     for article in articles:
@@ -64,7 +66,7 @@ def selected_by_rules(articles: Sequence[Article], old: OldCorpus, tagger: Tagge
     return easy
 
 
-def selected_by_model(steps: ModelSteps, articles: Sequence[Article], tagger: Tagger) -> Easy:
+def selected_by_model(steps: ModelSteps, articles: Sequence[DatedArticle], tagger: Tagger) -> Easy:
     """Let a model choose the sentence and the entity of each article, among those that the tagger finds."""
     easy = Easy(len(articles))
     tagged = [list(by_rule.tagged_sentences(article.text, tagger)) for article in articles]
@@ -135,7 +137,7 @@ def annotated_by_rules(easy: Easy, tagger: Tagger, least: float) -> None:
     for article, candidate in easy.kept:
         firsts.append((candidate.question, candidate.answer))
         others = [text for text, _ in by_rule.tagged_sentences(article.text, tagger) if text != candidate.sentence]
-        found = stated(candidate, [Passage(text, article.id, article.day) for text in others], tagger, least)
+        found = stated(candidate, [OldPassage(text, article.id, article.day) for text in others], tagger, least)
         seconds.append((candidate.question, found[0].answer if found else candidate.answer))
     easy.sift(_agreed([candidate for _, candidate in easy.kept], firsts, seconds))
 
@@ -148,7 +150,7 @@ def annotated_by_models(first: ModelSteps, second: ModelSteps, easy: Easy) -> No
 
 
 def usable(easy: Easy) -> None:
-    """Leave out what cannot be asked, and what is asked twice."""
+    """Leave out probes that cannot be asked, and probes that came before."""
     easy.sift([by_rule.unusable(candidate) or candidate for _, candidate in easy.kept])
     seen: set[str] = set()
     outcomes: list[Candidate | str] = []
@@ -183,10 +185,10 @@ def _agreed(
     return outcomes
 
 
-def _unknown(candidate: Candidate, old: OldCorpus) -> list[str]:
+def _unknown(candidate: Candidate, old: OldCorpusIndex) -> list[str]:
     names = [*by_rule.subjects(candidate.cloze), candidate.answer]
     return [name for name in names if not all(old.has_word(word) for word in by_rule.words_of(name))]
 
 
-def _unknown_in(answer: str, old: OldCorpus) -> int:
+def _unknown_in(answer: str, old: OldCorpusIndex) -> int:
     return sum(not old.has_word(word) for word in by_rule.words_of(answer))

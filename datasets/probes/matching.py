@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ticlm.core.examples import MASK
 from ticlm.datasets.probes.answers import agreement
 from ticlm.datasets.probes.candidates import STOP, Candidate, subjects, tagged_sentences, words_of
-from ticlm.datasets.probes.old_corpus import Passage
+from ticlm.datasets.probes.old_corpus import OldPassage
 from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.spans import Span
 from ticlm.datasets.text.taggers import Tagger
@@ -28,11 +28,11 @@ class Stated:
     fit: float
 
 
-def stated(candidate: Candidate, passages: Iterable[Passage], tagger: Tagger, least: float) -> list[Stated]:
+def stated(candidate: Candidate, passages: Iterable[OldPassage], tagger: Tagger, least: float) -> list[Stated]:
     """Return the answers of these passages to a question, newest first, then by fit.
 
-    A sentence answers if it has every name of the question, at least the share `least` of its other words, and a span
-    of the same kind, not in the question, with a word beside it that is also beside the mask.
+    A sentence answers if it has every name of the question and at least the share `least` of its other words. It must
+    also have a span of the same kind that is not in the question, beside a word that is also beside the mask.
     """
     before, _, after = candidate.cloze.partition(MASK)
     near = words_of(before)[-NEAR:], words_of(after)[:NEAR]
@@ -55,7 +55,7 @@ def stated(candidate: Candidate, passages: Iterable[Passage], tagger: Tagger, le
     return sorted(found, key=lambda one: (one.day, one.fit), reverse=True)
 
 
-def named(candidate: Candidate, passages: Iterable[Passage]) -> bool:
+def named(candidate: Candidate, passages: Iterable[OldPassage]) -> bool:
     """Return whether a sentence of these passages has every name of the question."""
     names = {name.lower() for name in subjects(candidate.cloze)}
     return any(names <= set(words_of(line)) for passage in passages for line in passage.text.split("\n"))

@@ -10,9 +10,9 @@ from ticlm.core.examples import MASK
 from ticlm.datasets.llm.asking import Asker
 from ticlm.datasets.llm.chat import ChatModel, ChatRequest
 from ticlm.datasets.llm.prompts import Prompt, Unreadable, as_object, read
-from ticlm.datasets.probes.candidates import Article, Candidate, Drawn
+from ticlm.datasets.probes.candidates import Candidate, DatedArticle, Drawn
 from ticlm.datasets.probes.matching import Stated
-from ticlm.datasets.probes.old_corpus import Passage
+from ticlm.datasets.probes.old_corpus import OldPassage
 from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.taggers import Tagger
 
@@ -41,7 +41,7 @@ class ModelSteps:
         ]
         return [replies.texts[0] for replies in self.asker.ask_all(chat or self.chat, requests)]
 
-    def candidates(self, articles: Sequence[Article], count: int, tagger: Tagger) -> list[Drawn]:
+    def candidates(self, articles: Sequence[DatedArticle], count: int, tagger: Tagger) -> list[Drawn]:
         """Return up to `count` candidates of each article: questions first, then a cloze for each."""
         replies = self.asked("questions", [{**shown(article), "count": str(count)} for article in articles])
         drawn, wanted = [Drawn() for _ in articles], list[tuple[int, str, str]]()
@@ -67,7 +67,7 @@ class ModelSteps:
             sink.take(Candidate(cloze, question, answer, label, sentence, article.id, article.day))
         return drawn
 
-    def supported(self, items: Sequence[tuple[Candidate, str, Sequence[Passage]]]) -> list[Stated | str | None]:
+    def supported(self, items: Sequence[tuple[Candidate, str, Sequence[OldPassage]]]) -> list[Stated | str | None]:
         """Return for each prediction the passage that supports it, None if none does, or why the reply is unusable."""
         slots = [
             {"question": candidate.question, "prediction": prediction, "passages": numbered(passages)}
@@ -82,7 +82,7 @@ class ModelSteps:
                 found.append(unreadable("supported", error))
         return found
 
-    def alternatives(self, items: Sequence[tuple[Candidate, Sequence[Passage]]]) -> list[Stated | str | None]:
+    def alternatives(self, items: Sequence[tuple[Candidate, Sequence[OldPassage]]]) -> list[Stated | str | None]:
         """Return for each question an answer of the old corpus, None if it has none, or why the reply is unusable."""
         slots = [{"question": candidate.question, "passages": numbered(passages)} for candidate, passages in items]
         found: list[Stated | str | None] = []
@@ -99,12 +99,12 @@ class ModelSteps:
         return found
 
 
-def shown(article: Article) -> dict[str, str]:
+def shown(article: DatedArticle) -> dict[str, str]:
     """Return the slots of an article."""
     return {"article": article.text[:ARTICLE_CHARS], "day": article.day}
 
 
-def numbered(passages: Iterable[Passage]) -> str:
+def numbered(passages: Iterable[OldPassage]) -> str:
     """Return passages with their numbers from 1, and their days."""
     return (
         "\n".join(f"[{n}] ({passage.day}) {' '.join(passage.text.split())}" for n, passage in enumerate(passages, 1))
@@ -157,7 +157,7 @@ def _lose(sink: Drawn, reason: str) -> None:
     sink.dropped[reason] += 1
 
 
-def _evidence(answer: str, number: int, passages: Sequence[Passage]) -> Stated:
+def _evidence(answer: str, number: int, passages: Sequence[OldPassage]) -> Stated:
     if not 1 <= number <= len(passages):
         raise Unreadable(f"passage {number}, which there is not")
     passage = passages[number - 1]

@@ -26,11 +26,11 @@ from ticlm.datasets.text.diffs import key
 PASSAGE_CHARS = 600
 """Passages end with the sentence that makes them as long as that."""
 RECORD = "index.json"
-QUERIES = 256
+QUERIES = 256  # cut into words at once
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class OldPassage:
     """Some sentences of an old document, one a line; `day` is written YYYY-MM-DD."""
 
     text: str
@@ -38,19 +38,19 @@ class Passage:
     day: str
 
 
-def passages_of(text: str, document: str, day: str) -> Iterator[Passage]:
+def passages_of(text: str, document: str, day: str) -> Iterator[OldPassage]:
     """Cut a document into passages of whole sentences."""
     held: list[str] = []
     for sentence in cut(text):
         held.append(sentence)
         if sum(map(len, held)) >= PASSAGE_CHARS:
-            yield Passage("\n".join(held), document, day)
+            yield OldPassage("\n".join(held), document, day)
             held = []
     if held:
-        yield Passage("\n".join(held), document, day)
+        yield OldPassage("\n".join(held), document, day)
 
 
-class OldCorpus:
+class OldCorpusIndex:
     """An index that is open."""
 
     def __init__(self, folder: Path) -> None:
@@ -65,21 +65,21 @@ class OldCorpus:
     def __len__(self) -> int:
         return int(self._passages.num_rows)
 
-    def search(self, queries: Sequence[str], most: int) -> list[list[Passage]]:
+    def search(self, queries: Sequence[str], most: int) -> list[list[OldPassage]]:
         """Return up to `most` passages for each query, best first; of equally good ones, the first of the corpus."""
-        found: list[list[Passage]] = []
+        found: list[list[OldPassage]] = []
         for begin in range(0, len(queries), QUERIES):
             words = [bm25.known(self._index, tokens) for tokens in bm25.words_of(queries[begin : begin + QUERIES])]
             found += map(self._best, words, [min(most, len(self))] * len(words))
         return found
 
-    def _best(self, words: list[str], most: int) -> list[Passage]:
+    def _best(self, words: list[str], most: int) -> list[OldPassage]:
         if not words:
             return []
         numbers, scores = self._index.retrieve([words], k=most, show_progress=False, n_threads=0)
         ranked = sorted((-float(score), int(number)) for number, score in zip(numbers[0], scores[0]) if score > 0)
         rows = self._passages.take([number for _, number in ranked]).to_pylist()
-        return [Passage(**row) for row in rows]
+        return [OldPassage(**row) for row in rows]
 
     def has_sentences(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is a sentence of the corpus, but for case and punctuation."""
@@ -95,7 +95,7 @@ class OldCorpus:
         return all(token in self._index.vocab_dict for token in re.findall(bm25.WORD, word.lower()))
 
 
-def build(store: Store, folder: str, passages: Iterable[Passage]) -> int:
+def build(store: Store, folder: str, passages: Iterable[OldPassage]) -> int:
     """Write the index of some passages and return their number; a folder with RECORD is finished."""
     import numpy as np
     import pyarrow as pa

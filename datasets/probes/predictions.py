@@ -31,7 +31,7 @@ def read(patterns: Sequence[str]) -> dict[str, str]:
     for path in (entry.path for entry in listing.files(patterns, records.SUFFIXES, SETTING)):
         for number, record in records.records(path, 0, None, ()):
             where = f"{SETTING}: {path}:{number}"
-            if isinstance(record, records.Unusable):
+            if isinstance(record, records.BadRecord):
                 raise InputError(f"{where} cannot be read: {record.reason}")
             name, prediction = record.get("id"), record.get("prediction", record.get("text"))
             if not isinstance(name, str) or not isinstance(prediction, str):

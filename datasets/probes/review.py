@@ -36,7 +36,7 @@ class Probe:
 
 @dataclass
 class Reviewed:
-    """The probes that are left, the number of those that were corrected, and why the others were left out."""
+    """The probes that are left, how many of them were corrected, and why the others were left out."""
 
     kept: list[Probe]
     corrected: int

@@ -84,8 +84,9 @@ def unmarked(cell: str) -> str:
 
 
 def same(cell: str, text: str) -> bool:
-    """Return whether a cell that came back holds this text: with its marks, without the first (which Google's Sheets
-    takes for its own) or with none, whatever white space at its ends, ends of lines and control characters became."""
+    """Return whether a cell that came back holds this text: with its marks, without the first one (which Google's
+    Sheets takes for its own), or without any. White space at its ends, ends of lines and control characters do not
+    count."""
     text = _lines(text)
     return _bare(cell) in (_bare(marked(text)), _bare(_inside(text)), _bare(text))
 

@@ -32,12 +32,12 @@ FILES = (
     "tokenizer*.json",
     "special_tokens_map.json",
 )
-"""What is fetched of a model on the hub: no weights of other frameworks."""
+"""Files that are fetched of a model on the hub: no weights of other frameworks."""
 
 
 class DprEncoders(Settings):
-    """Dense passage retrieval (Karpukhin et al., 2020): the passages whose vectors have the largest dot product with
-    that of the question.
+    """Dense passage retrieval (Karpukhin et al., 2020): it finds the passages whose vectors have the largest dot
+    product with the vector of the question.
 
     A folder is read as it is; a name that is no folder is fetched from the Hugging Face hub, or found in its cache.
     Vectors are made once per passage, in float32, and stay beside the set.
@@ -84,7 +84,7 @@ class DprEncoders(Settings):
         return f"passages found by {question} and {context}, as of {self.as_of}"
 
     def opened(self, context: BuildContext, passages: Passages) -> DenseSearch:
-        """Return a search in these passages; those that have no vectors yet are encoded, shard by shard."""
+        """Return a search in these passages, after passages without vectors have been encoded, shard by shard."""
         shards = EncodedShards(passages, self, self.lists)
         # a GPU is in the process that builds; tasks on Ray would have none
         here = ProcessExecutor() if self._on_gpu else None

@@ -181,7 +181,8 @@ class Best:
         return Best(np.full((questions, top), -np.inf), np.full((questions, top), -1, np.int64))
 
     def with_shard(self, queries: Vectors, vectors: Vectors, start: int, inverted: Any = None, probes: int = 1) -> Best:
-        """Return the best of these passages and of a shard, whose first passage has the number `start`.
+        """Return the best of these passages and of a shard, whose first passage has the number `start`; `queries` is
+        float32[questions, d], `vectors` float32[passages, d].
 
         faiss finds candidates in float32, whose last digits depend on how many are searched at once. Their dot products
         are then taken in float64, so that neither shards nor batches change the outcome. Shards must come in the order
@@ -219,7 +220,8 @@ def faiss_library() -> Any:
 
 
 def inverted_file(vectors: Vectors, lists: int) -> bytes:
-    """Return an inverted file of vectors, with at most one list per vector, as bytes that faiss reads."""
+    """Return an inverted file of vectors, float32[passages, d], with at most one list per vector, as bytes that faiss
+    reads."""
     faiss = faiss_library()
     count = min(lists, len(vectors))
     index = faiss.IndexIVFFlat(faiss.IndexFlatIP(vectors.shape[1]), vectors.shape[1], count, faiss.METRIC_INNER_PRODUCT)
@@ -232,8 +234,8 @@ def inverted_file(vectors: Vectors, lists: int) -> bytes:
 def _candidates(
     queries: Vectors, vectors: Vectors, top: int, most: int, slack: Scores, inverted: Any, probes: int
 ) -> tuple[Vectors, Numbers]:
-    """Return float32 scores and rows of `most` vectors for each query, and of as many more as may be among its `top`;
-    rows in ascending order, −1 where there is none."""
+    """Return float32[queries, n] scores and int64[queries, n] rows of the best vectors for each query: `most` of them,
+    or as many more as may be among its `top`. Rows are in ascending order, −1 where there is none."""
     import numpy as np
 
     faiss, most = faiss_library(), min(most, len(vectors))
@@ -258,12 +260,15 @@ def _slack(queries: Vectors, vectors: Vectors) -> Scores:
 
     longest = float(np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64).max(initial=0.0)))
     norms = np.sqrt(np.einsum("ij,ij->i", queries, queries, dtype=np.float64))
+    # n products and n sums err by n * UNIT times the sum of absolute products (Higham), which is at most the product
+    # of the norms; 1.01 covers terms of higher order
     slack: Scores = norms * longest * vectors.shape[1] * UNIT * 1.01
     return slack
 
 
 def _products(queries: Vectors, vectors: Vectors, at: Numbers, rows: Numbers) -> Scores:
-    """Return float64 dot products of queries and vectors, pair by pair, some thousands of pairs at a time."""
+    """Return float64[pairs], the dot product of query `at[i]` and vector `rows[i]`; float64 copies of all pairs at once
+    would take too much memory."""
     import numpy as np
 
     found = np.empty(len(at))

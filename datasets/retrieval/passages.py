@@ -4,7 +4,7 @@
     <folder>/<part>/passages.json    rows of each shard, and the account of the part; written last
 
 A part is a subset of one period of a set, and its name has the hash of its file. So a month that is appended adds
-parts, and those that stand are never cut, or encoded, again.
+parts, and the parts of before are never cut or encoded again.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SourcePart:
     """A subset of one period of a source; `sha256` is that of its file, and `prefix` begins the ids of its passages."""
 
     source: PassageSource
@@ -100,13 +100,13 @@ class Part:
 class Shard:
     """The passages of one `file`, which belong to a part; `start` is the number of the first one in the whole index."""
 
-    part: Part
+    part: SourcePart
     file: StoredFile
     start: int
     rows: int
 
 
-def parts_of(sources: Sequence[PassageSource]) -> list[Part]:
+def parts_of(sources: Sequence[PassageSource]) -> list[SourcePart]:
     """Return the parts of all sources, oldest period first; passages are numbered in this order."""
     found = []
     for number, source in enumerate(sources):
@@ -116,7 +116,7 @@ def parts_of(sources: Sequence[PassageSource]) -> list[Part]:
                 file = manifest.subsets[subset]
                 prefix = f"{f'{number}:' if len(sources) > 1 else ''}{label}/{subset}"
                 first = label == next(iter(manifests))
-                found.append(Part(source, label, subset, file.rows, file.bytes, file.sha256, prefix, first))
+                found.append(SourcePart(source, label, subset, file.rows, file.bytes, file.sha256, prefix, first))
     return sorted(found, key=lambda part: span(part.period))
 
 
@@ -130,9 +130,9 @@ def cut(example: Example, words: int, prefix: str = "") -> Iterator[Passage]:
 
 
 class Passages:
-    """All passages of some parts, in shards; those that are there are found, and the others are cut."""
+    """All passages of some parts, in shards. Parts that an earlier build has cut are found, and the others are cut."""
 
-    def __init__(self, store: Store, folder: str, parts: Sequence[Part], words: int) -> None:
+    def __init__(self, store: Store, folder: str, parts: Sequence[SourcePart], words: int) -> None:
         self.store, self.folder = store, folder
         self.shards: list[Shard] = []
         self.steps: list[Step] = []
@@ -190,7 +190,7 @@ def stored(store: Store, path: str) -> StoredFile:
     return StoredFile(path=path, size=store.size(path), sha256=store.sha256(path))
 
 
-def _staged(store: Store, folder: str, part: Part, words: int) -> dict[str, Any]:
+def _staged(store: Store, folder: str, part: SourcePart, words: int) -> dict[str, Any]:
     """Return the record of a part, whose passages are cut now if they never were."""
     if store.exists(f"{folder}/{RECORD}"):
         return record_of(store, f"{folder}/{RECORD}")

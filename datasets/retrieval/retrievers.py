@@ -19,7 +19,7 @@ AnyRetriever = Annotated[
 ]
 
 
-class Search(Protocol):
+class PassageSearch(Protocol):
     """Finds passages. It sees the shards that it is given, and no others."""
 
     def search(self, questions: Sequence[str], shards: Sequence[Shard], top: int) -> list[list[tuple[int, float]]]:
@@ -41,6 +41,6 @@ class Retriever(Protocol):
         """Return a line that declares models from outside the timeline; None if there are none."""
         ...
 
-    def opened(self, context: BuildContext, passages: Passages) -> Search:
+    def opened(self, context: BuildContext, passages: Passages) -> PassageSearch:
         """Return a search in these passages, for which what is made once per passage is made or found."""
         ...

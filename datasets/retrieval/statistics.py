@@ -1,4 +1,5 @@
-"""Statistics of questions with contexts: how often the answer is there, and how much of the question is."""
+"""Statistics of questions with contexts: how often a context has the answer, and how many words of the question it
+has."""
 
 from __future__ import annotations
 
@@ -58,8 +59,8 @@ def of(subsets: Mapping[Subset, Sequence[Example]], top: int) -> dict[str, dict[
 
 
 def histogram(shares: Iterable[float | None]) -> dict[str, int]:
-    """Count shares in BINS bins of equal width, written `0.0-0.1`, with those that are None under UNDEFINED; the last
-    bin has 1 in it."""
+    """Count shares in BINS bins of equal width, written `0.0-0.1`, and each None under UNDEFINED; the last bin has 1 in
+    it."""
     counts = Counter(None if share is None else min(int(share * BINS + 1e-9), BINS - 1) for share in shares)
     named = {f"{number / BINS:.1f}-{(number + 1) / BINS:.1f}": counts[number] for number in range(BINS)}
     return named | ({UNDEFINED: counts[None]} if counts[None] else {})

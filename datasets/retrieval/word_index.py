@@ -12,7 +12,7 @@ from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.retrieval.passages import Passages, Shard, read_table
 from ticlm.datasets.text import bm25
 
-QUESTIONS = 256
+QUESTIONS = 256  # cut into words at once
 
 
 class Bm25Retriever(Settings):

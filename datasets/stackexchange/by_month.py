@@ -21,7 +21,7 @@ from ticlm.datasets.stackexchange.posts import label
 from ticlm.datasets.stackexchange.questions import QuestionRules
 from ticlm.datasets.stackexchange.threads import ask, example_of, join, no_questions, read, writer
 
-BUCKET_BYTES = 128 << 20
+BUCKET_BYTES = 128 << 20  # of unpacked XML, roughly: a task holds one bucket in memory
 FEWEST, MOST = 8, 512
 """Lowest and highest number of buckets: a task holds one bucket in memory, and keeps a file open for each."""
 PACKED = 5
@@ -111,7 +111,7 @@ def _count(inputs: Sequence[Input]) -> int:
 
 
 def _check(tables: Iterable[tuple[str, Table]], rules: QuestionRules) -> None:
-    """Raise InputError unless each table that is needed is there and comes from one file."""
+    """Raise InputError unless each table that is needed is given, and by one file."""
     paths: dict[Table, set[str]] = {}
     for path, table in tables:
         paths.setdefault(table, set()).add(path)

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Literal, get_args
 
 from ticlm.core.errors import InputError
-from ticlm.datasets.io import listing, records
-from ticlm.datasets.io.documents import Input, Piece
+from ticlm.datasets.io import records
+from ticlm.datasets.io.documents import Input, Piece, input_files
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.io.unpack import Damaged, unpacked
 
@@ -25,7 +25,7 @@ SUFFIXES = (".7z", ".xml", ".xml.gz", ".xml.bz2", ".xml.zst")
 BLOCK = 1 << 20
 LONGEST = 64 << 20
 """Longest line in bytes. A post has at most 30,000 characters, so a longer line means that the file is no dump."""
-HEAD = 1 << 12
+HEAD = 1 << 12  # bytes that hold the first tag of a table, and at its end the last one
 
 _NAME = re.compile(r"(?:^|[/\\-])(Posts|PostHistory|Votes)\.xml(?:\.gz|\.bz2|\.zst)?$")
 _SITE = re.compile(r"(.+?)(?:-(?:Posts|PostHistory|Votes))?\.7z")
@@ -49,9 +49,9 @@ def describe(path: str) -> Table | None:
 def inputs(paths: Sequence[str]) -> list[Input]:
     """Return the archives and tables that paths, globs and folders give. Raises InputError if there are none."""
     entries = [
-        Input(path=path, size=size, stamp=stamp)
-        for path, size, stamp in listing.files(paths, SUFFIXES, "examples.paths")
-        if describe(path) is not None or (path.endswith(".7z") and not _OTHER.search(path))
+        entry
+        for entry in input_files(paths, SUFFIXES, "examples.paths")
+        if describe(entry.path) is not None or (entry.path.endswith(".7z") and not _OTHER.search(entry.path))
     ]
     if not entries:
         raise InputError(

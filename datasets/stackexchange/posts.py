@@ -217,7 +217,7 @@ def _date(text: str | None) -> str | None:
     try:
         date = datetime.fromisoformat(text or "")
         if text and len(text) == 23 and text[10] == "T" and text[19] == ".":
-            return text  # already in this format; converting it would only cost time
+            return text  # nearly all dates: 2013-05-01T12:00:00.123, which converting would not change
         return (
             date.replace(tzinfo=date.tzinfo or UTC).astimezone(UTC).replace(tzinfo=None).isoformat("T", "milliseconds")
         )

@@ -31,7 +31,7 @@ class QuestionRules(Settings):
     choices: Literal["none", "two"] = "none"
     """Whether a question shows its accepted answer alone, or also the other answer with the lowest score."""
     votes: Literal["as_of", "final"] = "as_of"
-    """Whether scores are those at the end of the question's month, or those of the dump's own time."""
+    """Whether scores are taken at the end of the question's month, or at the time of the dump."""
     others: Literal["month", "before"] = "month"
     """Which other answers count: those written by the end of that month, or not later than the accepted one."""
     lengths: Lengths = Lengths()

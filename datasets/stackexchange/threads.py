@@ -20,6 +20,7 @@ from ticlm.datasets.stackexchange.dumps import TABLES, Table, rows
 from ticlm.datasets.stackexchange.posts import Post, joined, label, month_of, record
 from ticlm.datasets.stackexchange.questions import QuestionRules
 
+# lower bounds of the bins that count questions by their length, and by their answers
 CHARACTERS = (0, 250, 500, 1000, 2000, 4000, 8000)
 ANSWERS = (0, 1, 2, 3, 4, 5, 10)
 COUNTED = ("questions by site", "questions by month", "questions by characters", "questions by answers")

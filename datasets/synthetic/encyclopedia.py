@@ -2,7 +2,7 @@
 
 Articles state the facts of their day and change with them. Their prose keeps its words. Editors also respell, reword,
 move and delete what they find, which changes no fact. Every sentence has an id that it keeps while it is edited, so
-`encyclopedia_truth` knows what changed between two days without comparing texts.
+`benchmarks/truth/encyclopedia.py` knows what changed between two days without comparing texts.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class EncyclopediaArticle:
 
 
 @dataclass(slots=True)
-class _Copy:
+class _EditedCopy:
     """What editors did to an article so far."""
 
     respelled: bool = False
@@ -147,16 +147,16 @@ class Encyclopedia:
             paragraphs.append(self._report(f"closed/{entity.name}", text, (when,)))
         return EncyclopediaArticle(number, entity.name, tuple(p for p in paragraphs if p.sentences))
 
-    def _copy(self, entity: NewsEntity, day: date) -> _Copy:
+    def _copy(self, entity: NewsEntity, day: date) -> _EditedCopy:
         """Return what editors did to an article up to a day; they work on the first day of a month."""
-        history, copy = self.world.history, _Copy(order=[f"prose/{n}" for n in range(self.style.paragraphs)])
+        history, copy = self.world.history, _EditedCopy(order=[f"prose/{n}" for n in range(self.style.paragraphs)])
         for month in range(history.month_of(entity.start) + 1, history.month_of(day) + 1):
             rng = Random(f"{self.world.seed}/editors/{entity.name}/{month}")
             if rng.random() < self.style.edits:
                 self._edit(copy, rng)
         return copy
 
-    def _edit(self, copy: _Copy, rng: Random) -> None:
+    def _edit(self, copy: _EditedCopy, rng: Random) -> None:
         paragraph = rng.choice(copy.order)
         left = [f"{paragraph}/{n}" for n in range(self.style.sentences) if f"{paragraph}/{n}" not in copy.deleted]
         sentence = rng.choice(left)
@@ -176,7 +176,7 @@ class Encyclopedia:
             case _ if len(copy.order) > LEAST_PROSE:
                 copy.order.remove(paragraph)
 
-    def _prose(self, name: str, paragraph: str, copy: _Copy) -> ArticleParagraph:
+    def _prose(self, name: str, paragraph: str, copy: _EditedCopy) -> ArticleParagraph:
         sentences = []
         for at, text in enumerate(self._everyday(f"{name}/{paragraph}", self.style.sentences)):
             id = f"{paragraph}/{at}"
@@ -208,8 +208,8 @@ class Encyclopedia:
 
 
 def written_about(world: SyntheticWorld, day: date) -> dict[int, NewsEntity]:
-    """Return the entities that have an article on a day, by a number that each keeps. Those that are not gone yet have
-    no `end`."""
+    """Return the entities that have an article on a day, by a number that each keeps. Articles that still exist have no
+    `end`."""
     found = {}
     for number, entity in world.history.begun(day).items():
         gone = entity.end is not None and entity.end <= day

@@ -198,7 +198,7 @@ class History:
         if kind == "story":
             topic = rng.choice(tables().topics)
             end = self.first_day(self.month_of(day) + rng.randint(*STORY_MONTHS))
-        for attempt in count():
+        for attempt in count():  # after every 20 names that are taken, one syllable more
             name = self._coin(kind, topic, attempt // 20, rng)
             if name not in self._entities:
                 break

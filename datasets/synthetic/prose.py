@@ -85,7 +85,7 @@ def _vocabulary(seed: int, size: int) -> tuple[tuple[str, tuple[tuple[str, int],
 
 
 def _made(part: str, size: int, rng: Random) -> list[str]:
-    """Return `size` words: those of the table in random order, then such as are made of two of them."""
+    """Return `size` words: the words of the table in random order, then words that are made of two of them."""
     prose = tables().prose
     words = dict.fromkeys(rng.sample(prose[part], len(prose[part])))
     roots = list(words)

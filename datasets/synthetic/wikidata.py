@@ -2,8 +2,8 @@
 
 Statements are the facts of the day, and an item links to the article about it in the encyclopedia. Volunteers respell
 labels in other case, add aliases, wrong statements that are deprecated, statements without a value and former objects
-below the present one, and split items in two that are merged later. None of that changes a fact, so `wikidata_truth`
-knows what changed between two days without looking at items.
+below the present one, and split items in two that are merged later. None of that changes a fact, so
+`benchmarks/truth/wikidata.py` knows what changed between two days without looking at items.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EditKind = Literal["respell", "alias", "deprecate", "unknown", "former", "split"
 EDITS: tuple[EditKind, ...] = ("respell", "alias", "deprecate", "unknown", "former", "split")
 LANGUAGE, SITE = "en", "enwiki"
 FIRST_ENTITY = 1000
-"""Items of entities are numbered from here; those of colours, rivers and other objects of the tables come before."""
+"""Items of entities are numbered from here; the ids of colours, rivers and other objects of the tables come before."""
 SPLIT = 1_000_000
 """An item that was split off has the number of the other one, and this times the month in which it was."""
 APART_MONTHS = (1, 3)

@@ -27,6 +27,7 @@ CONNECTED = 0.15
 """Probability that a sentence begins with a connective."""
 TO_THE_POINT = 0.5
 """Probability that a text repeats the first word that it took from a list."""
+# of January to December, with degrees Celsius: days of a season differ, years do not
 SEASON = ("winter", "winter", *["spring"] * 3, *["summer"] * 3, *["autumn"] * 3, "winter")
 DEGREES = {"winter": (-9, 6), "spring": (4, 17), "summer": (16, 33), "autumn": (3, 18)}
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -179,7 +180,7 @@ class _Report:
 
         def rank(fact: Fact) -> float:
             weight = (3 if fact.subject in (self.page.subject, self.story) else 1) * (3 if _recent(fact, day) else 1)
-            return float(rng.random() ** (1 / weight))
+            return float(rng.random() ** (1 / weight))  # a weighted sample without replacement (Efraimidis, Spirakis)
 
         chosen = sorted(self.known, key=rank, reverse=True)[:count]
         self.stated = [fact.id for fact in chosen]

@@ -14,9 +14,10 @@ def decoded(data: bytes, declared: str | None, html: bool) -> str:
     """Return the text of some bytes, without byte-order mark, null characters and surrogates; undecodable bytes become
     U+FFFD.
 
-    The encoding is the first of: the byte-order mark, the `declared` one (by a name that browsers know), the one that
-    an HTML page itself declares, the one that the bytes look like. Many pages declare UTF-8 and are not: that is
-    believed if most of the bytes beyond ASCII are UTF-8, so that a page that was cut within a character stays UTF-8.
+    The encoding is the first of: the byte-order mark, the `declared` one (by a name that browsers know), the encoding
+    that an HTML page itself declares, and the encoding that the bytes look like. Many pages declare UTF-8 and are not:
+    that is believed if most of the bytes beyond ASCII are UTF-8, so that a page that was cut within a character stays
+    UTF-8.
     """
     for mark, marked in BOMS:
         if data.startswith(mark):

@@ -12,7 +12,7 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-"""English names; those of the modules `calendar` and `datetime` are in the language of the process."""
+"""English names; the names of the modules `calendar` and `datetime` are in the language of the process."""
 PLACES = {"Y": "year", "m": "month", "B": "month", "b": "month", "d": "day"}
 """What may stand behind a percent sign, and how finely it tells the time."""
 

@@ -19,14 +19,14 @@ from ticlm.datasets.text.sentences import sentences
 from ticlm.datasets.text.spelling import folded, without
 
 MOST_PAIRS = 5_000_000
-"""Most pairs of equal keys that are compared: those of two lists of some 2,000 equal lines."""
+"""Most pairs of equal keys that are compared: two lists of some 2,000 equal lines have so many."""
 _DROPPED = re.compile(r"[^\w\s]")
 Tag = Literal["equal", "replace", "delete", "insert"]
 Block = tuple[Tag, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class DiffPassage:
     """A paragraph or a sentence of the newer version. If it is not `changed`, its text is that of the older version,
     which may differ in case, punctuation and spacing. It `moved` if the older version has it at another place, where
     the newer one does not have it any more; the paper counts it as changed all the same."""
@@ -46,18 +46,18 @@ def key(text: str) -> str:
     return " ".join(without(_DROPPED, folded(text)).lower().split())
 
 
-def passages(old: Sequence[str], new: Sequence[str]) -> list[Passage]:
+def passages(old: Sequence[str], new: Sequence[str]) -> list[DiffPassage]:
     """Return the newer version in passages: sentences if a paragraph was replaced, otherwise whole paragraphs.
 
     Raises TooRepetitive if both versions have too many equal lines.
     """
-    found: list[Passage] = []
+    found: list[DiffPassage] = []
     removed: list[str] = []
     for tag, i, j, k, m in blocks(old, new):
         if tag == "equal":
-            found += [Passage(text, False) for text in old[i:j]]
+            found += [DiffPassage(text, False) for text in old[i:j]]
         elif tag == "insert":
-            found += [Passage(text, True) for text in new[k:m]]
+            found += [DiffPassage(text, True) for text in new[k:m]]
         elif tag == "delete":
             removed += _sentences(old[i:j])
         else:
@@ -65,19 +65,19 @@ def passages(old: Sequence[str], new: Sequence[str]) -> list[Passage]:
     return _with_moves(found, removed)
 
 
-def _replaced(old: Sequence[str], new: Sequence[str], removed: list[str]) -> list[Passage]:
+def _replaced(old: Sequence[str], new: Sequence[str], removed: list[str]) -> list[DiffPassage]:
     """Return the passages of the newer sentences; add older ones that are not among them to `removed`."""
-    found: list[Passage] = []
+    found: list[DiffPassage] = []
     for tag, i, j, k, m in blocks(old, new):
         if tag == "equal":
-            found += [Passage(text, False) for text in old[i:j]]
+            found += [DiffPassage(text, False) for text in old[i:j]]
         else:
-            found += [Passage(text, True) for text in new[k:m]]
+            found += [DiffPassage(text, True) for text in new[k:m]]
             removed += old[i:j]
     return found
 
 
-def _with_moves(found: list[Passage], removed: Sequence[str]) -> list[Passage]:
+def _with_moves(found: list[DiffPassage], removed: Sequence[str]) -> list[DiffPassage]:
     """Mark the changed passages of which every sentence was removed at another place. Each removed sentence is taken
     once, by the first passage that has it."""
     left = Counter(map(key, removed))

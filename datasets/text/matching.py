@@ -21,8 +21,8 @@ def normalised(text: str) -> str:
 
 
 def by_script(text: str) -> str:
-    """Return the text as SQuAD's script normalises it, numbers included: for scores that are compared with those of
-    others."""
+    """Return the text as SQuAD's script normalises it, numbers included, for scores that are compared with published
+    ones."""
     return _spaced(_PUNCTUATION.sub("", text.lower()))
 
 

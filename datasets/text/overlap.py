@@ -15,7 +15,7 @@ more most much my name named no nor not now of off on once one only or other our
 some such t than that the their them then there these they this those through to too under until up very was we were
 what when where which while who whom whose why will with would you your"""
 FUNCTION_WORDS = frozenset(_FUNCTION.split())
-"""English words that a question has whatever it is about; one that asks (`who`, `when`) is among them."""
+"""English words that a question has whatever it is about, with the words that ask (`who`, `when`)."""
 
 
 def content_words(text: str) -> list[str]:

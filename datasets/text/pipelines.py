@@ -1,4 +1,4 @@
-"""spaCy pipelines: finds, names and hashes the folder of one that is installed or lies on a disk. Loads no spaCy for
+"""spaCy pipelines: find, name and hash the folder of a pipeline that is installed or lies on a disk. Loads no spaCy for
 the hash of a folder."""
 
 from __future__ import annotations

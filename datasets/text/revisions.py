@@ -17,7 +17,7 @@ from ticlm.datasets.text import sentences
 from ticlm.datasets.text.diffs import blocks, key
 
 SIMILAR = 0.5
-"""Least similarity of a sentence and the one that it revises (see `similarity`)."""
+"""Least similarity of a sentence and the sentence that it revises (see `similarity`)."""
 MOST_COMPARED = 20_000
 """Most pairs of sentences that are compared between two shared paragraphs; beyond, only sentences at a similar place
 are."""
@@ -34,7 +34,7 @@ class Located:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RevisedPassage:
     """A passage of the newer text and what it is. `old` is its counterpart in the older text; an added one has none.
 
     A passage that `moved` has its counterpart at another place of the older text. Passages that differ in case,
@@ -53,16 +53,16 @@ class Part:
 class Revisions:
     """The newer text in parts, in its order, and the number of passages of the older text that are gone."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[RevisedPassage, ...]
     deleted: int
 
-    def of(self, kind: Kind) -> list[Part]:
+    def of(self, kind: Kind) -> list[RevisedPassage]:
         """Return the parts of a kind."""
         return [part for part in self.parts if part.kind == kind]
 
     def updated(self) -> str:
-        """Return the added passages and the newer sides of the revised ones: those of a paragraph joined by a space,
-        paragraphs by a line break."""
+        """Return the added passages and the newer sides of the revised ones. Passages of one paragraph are joined by a
+        space, and paragraphs by a line break."""
         return "\n".join(_by_paragraph(part for part in self.parts if part.kind != "same"))
 
     def unchanged(self) -> str:
@@ -70,7 +70,7 @@ class Revisions:
         return "\n".join(_by_paragraph(self.of("same")))
 
 
-def _by_paragraph(parts: Iterable[Part]) -> Iterator[str]:
+def _by_paragraph(parts: Iterable[RevisedPassage]) -> Iterator[str]:
     paragraphs: dict[int, list[str]] = {}
     for part in parts:
         paragraphs.setdefault(part.paragraph, []).append(part.new.text)
@@ -80,24 +80,24 @@ def _by_paragraph(parts: Iterable[Part]) -> Iterator[str]:
 def revisions(old: Sequence[str], new: Sequence[str], moved: Literal["changed", "unchanged"] = "changed") -> Revisions:
     """Return what became of a text between two versions, both given in paragraphs.
 
-    Sentences between shared paragraphs are paired with the most similar ones in order (see SIMILAR); newer ones without
-    a counterpart are added, older ones are deleted. Neighbouring added sentences of a paragraph are one passage. A
-    sentence that the older text has at another place only moved: it counts as added, as in the paper's code, or, with
-    `moved="unchanged"`, as the same.
+    Sentences between shared paragraphs are paired with the most similar ones in order (see SIMILAR); a newer sentence
+    without a counterpart is added, an older one is deleted. Neighbouring added sentences of a paragraph are one
+    passage. A sentence that the older text has at another place only moved: it counts as added, as in the paper's code,
+    or, with `moved="unchanged"`, as the same.
 
     Raises TooRepetitive if both versions have too many equal lines.
     """
     before, after = _paragraphs(old), _paragraphs(new)
-    hunks: list[_Hunk | Part] = []
+    hunks: list[_Hunk | RevisedPassage] = []
     for tag, i, j, k, m in blocks(old, new):
         if tag == "equal":
-            hunks += [Part("same", n, after[n], before[o]) for o, n in zip(range(i, j), range(k, m))]
+            hunks += [RevisedPassage("same", n, after[n], before[o]) for o, n in zip(range(i, j), range(k, m))]
         else:
             hunks += _hunks(_sentences(before, i, j), _sentences(after, k, m))
     lost = _moves([hunk for hunk in hunks if isinstance(hunk, _Hunk)], moved == "unchanged")
-    parts: list[Part] = []
+    parts: list[RevisedPassage] = []
     for hunk in hunks:
-        if isinstance(hunk, Part):
+        if isinstance(hunk, RevisedPassage):
             parts.append(hunk)
         else:
             found, gone = hunk.parts()
@@ -123,16 +123,16 @@ class _Sentence:
 
 @dataclass(slots=True)
 class _Hunk:
-    """Sentences that both versions have between two shared ones, and what is known of the newer ones so far."""
+    """Sentences of both versions between two sentences that they share, and what is known of the newer ones so far."""
 
     old: list[_Sentence]
     new: list[_Sentence]
-    settled: dict[int, Part]
+    settled: dict[int, RevisedPassage]
     """Parts that need no counterpart from this hunk, by the number of the newer sentence."""
     taken: set[int] = field(default_factory=set)
     """Numbers of the older sentences that have moved elsewhere."""
 
-    def parts(self) -> tuple[list[Part], list[_Sentence]]:
+    def parts(self) -> tuple[list[RevisedPassage], list[_Sentence]]:
         """Return the parts of the newer sentences, and the older ones that are gone."""
         open_ = [n for n in range(len(self.new)) if n not in self.settled]
         left = [sentence for o, sentence in enumerate(self.old) if o not in self.taken]
@@ -142,26 +142,27 @@ class _Hunk:
             if n in self.settled:
                 found.append(self.settled[n])
             elif n in pairs:
-                found.append(Part("revised", sentence.paragraph, sentence.at, left[pairs[n]].at))
+                found.append(RevisedPassage("revised", sentence.paragraph, sentence.at, left[pairs[n]].at))
             else:
-                found.append(Part("added", sentence.paragraph, sentence.at))
+                found.append(RevisedPassage("added", sentence.paragraph, sentence.at))
         paired = set(pairs.values())
         return found, [sentence for o, sentence in enumerate(left) if o not in paired]
 
 
-def _hunks(old: Sequence[_Sentence], new: Sequence[_Sentence]) -> Iterator[_Hunk | Part]:
+def _hunks(old: Sequence[_Sentence], new: Sequence[_Sentence]) -> Iterator[_Hunk | RevisedPassage]:
     """Yield the shared sentences of replaced paragraphs as parts, and what lies between them."""
     for tag, i, j, k, m in blocks([one.at.text for one in old], [one.at.text for one in new]):
         if tag == "equal":
-            yield from (Part("same", n.paragraph, n.at, o.at) for o, n in zip(old[i:j], new[k:m]))
+            yield from (RevisedPassage("same", n.paragraph, n.at, o.at) for o, n in zip(old[i:j], new[k:m]))
         else:
-            empty = {n: Part("same", one.paragraph, one.at) for n, one in enumerate(new[k:m]) if not one.key}
+            # marks alone have no key: they are no change, and pair with nothing
+            empty = {n: RevisedPassage("same", one.paragraph, one.at) for n, one in enumerate(new[k:m]) if not one.key}
             yield _Hunk([one for one in old[i:j] if one.key], list(new[k:m]), empty)
 
 
 def _moves(hunks: Sequence[_Hunk], same: bool) -> list[_Sentence]:
-    """Settle the sentences that stand at another place of the older text, each of which is taken once. Return the older
-    ones that are gone because their newer ones count as added."""
+    """Settle newer sentences that the older text has at another place; each older sentence is taken once. Return the
+    older sentences that are gone, because the newer ones count as added."""
     places: dict[str, deque[tuple[_Hunk, int]]] = {}
     for hunk in hunks:
         for o, sentence in enumerate(hunk.old):
@@ -174,7 +175,9 @@ def _moves(hunks: Sequence[_Hunk], same: bool) -> list[_Sentence]:
                 home.taken.add(o)
                 older = home.old[o]
                 kind: Kind = "same" if same else "added"
-                hunk.settled[n] = Part(kind, sentence.paragraph, sentence.at, older.at if same else None, moved=True)
+                hunk.settled[n] = RevisedPassage(
+                    kind, sentence.paragraph, sentence.at, older.at if same else None, moved=True
+                )
                 lost += [] if same else [older]
     return lost
 
@@ -198,7 +201,7 @@ def _aligned(a: Sequence[Counter[str]], b: Sequence[Counter[str]]) -> list[tuple
             paired = best[i][k] + value if value else 0.0
             best[i + 1][k + 1] = max(best[i][k + 1], best[i + 1][k], paired)
     pairs, i, k = [], len(a), len(b)
-    while i and k:
+    while i and k:  # equality is exact, because `max` copies an entry; of equal sums, the earliest pairs stay
         if best[i][k] == best[i - 1][k]:
             i -= 1
         elif best[i][k] == best[i][k - 1]:
@@ -222,13 +225,13 @@ def _sentences(paragraphs: Sequence[Located], first: int, end: int) -> list[_Sen
     ]
 
 
-def _joined(parts: Iterable[Part], text: str) -> Iterator[Part]:
+def _joined(parts: Iterable[RevisedPassage], text: str) -> Iterator[RevisedPassage]:
     """Yield the parts, with neighbouring added ones of a paragraph as one."""
-    held: Part | None = None
+    held: RevisedPassage | None = None
     for part in parts:
         if held is not None and part.kind == held.kind == "added" and _together(part, held):
             new = Located(text[held.new.begin : part.new.end], held.new.begin, part.new.end)
-            held = Part("added", held.paragraph, new, moved=held.moved)
+            held = RevisedPassage("added", held.paragraph, new, moved=held.moved)
             continue
         if held is not None:
             yield held
@@ -237,7 +240,7 @@ def _joined(parts: Iterable[Part], text: str) -> Iterator[Part]:
         yield held
 
 
-def _together(part: Part, before: Part) -> bool:
+def _together(part: RevisedPassage, before: RevisedPassage) -> bool:
     return part.paragraph == before.paragraph and part.moved == before.moved
 
 

@@ -28,7 +28,7 @@ class Span(NamedTuple):
 
 
 def apart(spans: Iterable[Span]) -> list[Span]:
-    """Return the spans in order, without empty ones; of those that overlap, the longest stays, then the first."""
+    """Return the spans in order, without empty ones; where spans overlap, the longest stays, then the first."""
     found: list[Span] = []
     cluster: list[Span] = []  # spans that hang together by overlaps; almost always one
     end = 0

@@ -45,8 +45,8 @@ _MARKS = re.compile(  # looking behind at each character first would take twice 
     r"|(?<=\.)(?<![\w.].)(?=\d))"  # .5
 )
 SHORTEST = 7
-"""Fewest letters of a word that may be another spelling of one that differs in a letter. Below, too many are other
-words: Boston and Bolton, Iran and Iraq."""
+"""Fewest letters of two words that differ in one letter and may be one word in two spellings. Among shorter ones, too
+many are two words: Boston and Bolton, Iran and Iraq."""
 _NUMBERS = frozenset(["seventh", "seventy"])
 """The only numbers in words that have as many letters and differ in one."""
 

@@ -136,7 +136,7 @@ class RulesTagger(Settings, version=2):
 
 
 class MaskedTagger(Settings):
-    """The spans that the text itself marks: those of files that were masked before (`documents.kind: masked-csv`)."""
+    """The spans that the text itself marks, in files that were masked before (`documents.kind: masked-csv`)."""
 
     kind: Literal["masked"] = "masked"
 

@@ -15,7 +15,7 @@ from numba import njit
 Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
 
-CHARACTERS = 0x110000
+CHARACTERS = 0x110000  # code points of Unicode
 
 
 class Words(NamedTuple):
@@ -32,7 +32,7 @@ class Words(NamedTuple):
 
 
 class Shingles(NamedTuple):
-    """The n-grams of a text, in its order: those of paragraph p are `hashes[offsets[p] : offsets[p + 1]]`."""
+    """The n-grams of a text, in its order. Paragraph p has `hashes[offsets[p] : offsets[p + 1]]`."""
 
     hashes: Hashes
     offsets: Offsets
@@ -45,7 +45,8 @@ def split(text: str) -> Words:
 
 
 def ngrams(hashes: Hashes, n: int) -> Hashes:
-    """Return a hash of each `n` consecutive words (none if there are fewer); it depends on the order of the words."""
+    """Return uint64[words - n + 1], a hash of each `n` consecutive words, which depends on their order; empty if there
+    are fewer words."""
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}")
     found: Hashes = _ngrams(np.ascontiguousarray(hashes, dtype=np.uint64), n)
@@ -53,7 +54,7 @@ def ngrams(hashes: Hashes, n: int) -> Hashes:
 
 
 def paragraphs(text: str) -> Offsets:
-    """Return the starts of the paragraphs in code points, and the length of the text: p is `text[at[p] : at[p + 1]]`.
+    """Return int64[paragraphs + 1], the starts in code points and the length of the text: p is text[at[p] : at[p + 1]].
 
     A text is cut before each newline, which belongs to the paragraph after it; no paragraph is empty.
     """
@@ -75,7 +76,7 @@ def count(text: str) -> int:
 
 
 def points(text: str) -> npt.NDArray[np.uint32]:
-    """Return the code points of a text."""
+    """Return uint32[characters], the code points of a text."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
@@ -84,7 +85,7 @@ _OTHER, _CR, _LF, _NEWLINE, _SPACE, _EXTEND, _ZWJ = range(7)
 _LETTER, _HEBREW, _NUMERIC, _KATAKANA, _EXTEND_NUM_LET = range(7, 12)
 _MID_LETTER, _MID_NUM, _MID_NUM_LET, _SINGLE_QUOTE, _DOUBLE_QUOTE, _REGIONAL = range(12, 18)
 _CLASS = 0x1F  # the bits of a class
-_PICTOGRAPHIC, _BLANK, _ALNUM = 0x20, 0x40, 0x80
+_PICTOGRAPHIC, _BLANK, _ALNUM = 0x20, 0x40, 0x80  # flags above the bits of a class
 
 _PROPERTIES = {
     "CR": _CR,
@@ -110,7 +111,7 @@ _PROPERTIES = {
 
 @cache
 def classes() -> npt.NDArray[np.uint8]:
-    """Return the class of every character, and whether it is a pictograph, white space, a letter or number.
+    """Return uint8[CHARACTERS]: the class of each character, and flags of pictographs, blanks, letters and numbers.
 
     It comes from `regex`, whose release fixes the version of Unicode, and not from Python, whose versions differ.
     """
@@ -136,7 +137,7 @@ def _shared(array: Any) -> Any:
 # Arithmetic on hashes is modulo 2**64. Numbers are wrapped, as numba would else make floats of signed and unsigned.
 _SEED = np.uint64(0x243F6A8885A308D3)  # digits of pi
 STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
-_BASE = np.uint64(0xD1342543DE82EF95)
+_BASE = np.uint64(0xD1342543DE82EF95)  # a multiplier of good spectral quality (Steele and Vigna, 2021)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)  # the finalizer of SplitMix64 (Steele, Lea, Flood 2014)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _27, _29, _30, _31 = np.uint64(27), np.uint64(29), np.uint64(30), np.uint64(31)
@@ -174,7 +175,7 @@ def _split(text: Any, table: Any) -> Any:
 def _count(text: Any, table: Any) -> Any:
     found, outside = 0, True
     for point in text:
-        blank = point == 32 or 9 <= point <= 13 or point == 0
+        blank = point == 32 or 9 <= point <= 13 or point == 0  # where fastText cuts words
         found += outside and not blank and (table[point] & _ALNUM) != 0
         outside = blank
     return found

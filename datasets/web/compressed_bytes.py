@@ -6,7 +6,7 @@ import struct
 from typing import Any, BinaryIO
 
 PACKED_BLOCK = 1 << 16
-BEHIND = 8 << 20
+BEHIND = 8 << 20  # bytes of a damaged member that are searched again for the next one
 PROBE = 1 << 10
 """Bytes that must be held from a place on (unless the file ends) to decide what begins there."""
 
@@ -64,6 +64,7 @@ class CompressedBytes:
         while len(self.held) < 8 + length and (length < BEHIND or self.held[8:] == b""):
             if not self.fill():
                 break
+        # 0x184D2A5D at the beginning holds a dictionary (IIPC: WARC with zstd)
         if first and name == 0x5D and len(self.held) >= 8 + length:
             self.dictionary = _dictionary(self.held[8 : 8 + length])
         left = 8 + length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -12,12 +12,11 @@ from typing import Literal
 from pydantic import model_validator
 
 from ticlm.core.errors import InputError
-from ticlm.core.periods import Calendar, Timeline
+from ticlm.core.periods import Calendar
 from ticlm.core.remote.credentials import address, without_credentials
 from ticlm.core.settings import Settings
-from ticlm.core.store import Store
 from ticlm.datasets.io import fetching, listing
-from ticlm.datasets.io.documents import Bad, Document, Input, Piece, Skipped
+from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece, Skipped
 from ticlm.datasets.web.hosts import NEWS, WIKI, HostSet, host_of
 from ticlm.datasets.web.warc import PageRules, PageText, pages
 
@@ -26,14 +25,14 @@ _SUFFIX = re.compile(r"(\.warc)?(\.wet|\.wat)?(\.gz|\.zst)?$")
 _CRAWLED = re.compile(r"CC-MAIN-(\d{14})")
 
 
-class CrawlDocuments(Settings):
-    """Pages of web archives: the files at `paths` (files, globs, folders), and those that `lists` name, one per line,
-    relative to `base`.
+class CrawlDocuments(Documents):
+    """Pages of web archives: the files at `paths` (files, globs, folders), and the files that `lists` name, one per
+    line, relative to `base`.
 
     `dated: file` is TiC-CC's rule: the time after `CC-MAIN-` in the name of a file, when its crawl began, is that of
     all its pages. `record` takes the WARC-Date of each page. With `together: file` the pages of one file are held out
-    together, and those of a WARC and its WET in the same way; with `url` each page is held out by itself. The source of
-    a page is the first of `subsets` that has its host.
+    together, and the pages of a WARC and of its WET in the same way; with `url` each page is held out by itself. The
+    source of a page is the first of `subsets` that has its host.
     """
 
     kind: Literal["crawl"] = "crawl"
@@ -76,16 +75,6 @@ class CrawlDocuments(Settings):
     def count_outside(self, calendar: Calendar) -> int:
         """Return how many files `inputs` leaves out because their time is outside the calendar."""
         return sum(not self._within(entry, calendar) for entry in self._all())
-
-    def pieces(self, entry: Input) -> list[Piece]:
-        """Return the archive as one piece: where its records begin is not known before it is read."""
-        return [Piece(input=entry)]
-
-    def check(self, inputs: Sequence[Input]) -> None:
-        """Do nothing: records of archives have their fields by a standard."""
-
-    def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write nothing: archives bring nothing besides their documents."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
         """Yield one outcome for each record, in order. Raises Unreachable if an archive cannot be read to its end."""

@@ -1,4 +1,5 @@
-"""Fast reading of sound archives: those with a gzip member for each record, by fastwarc, while each can be verified.
+"""Fast reading, by fastwarc, of sound archives with a gzip member for each record, as long as each member can be
+verified.
 
 fastwarc is fast but does not report all damage: the last member may lack its end, and a file may continue after what it
 takes for the end. So a record counts only if checksum and length in the file confirm it.
@@ -147,6 +148,6 @@ def _taken(record: WarcRecord, before: bytes, most_bytes: int) -> _Held:
         block = None
         while piece := record.reader.read(PIECE):
             size, checksum = size + len(piece), zlib.crc32(piece, checksum)
-    length = (len(head) + size + len(RECORD_END)) & 0xFFFFFFFF
+    length = (len(head) + size + len(RECORD_END)) & 0xFFFFFFFF  # gzip stores lengths modulo 2^32
     trailer = TRAILER.pack(zlib.crc32(RECORD_END, checksum), length)
     return _Held(record.stream_pos, before, head, size, block, trailer)

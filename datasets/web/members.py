@@ -22,14 +22,14 @@ GARBAGE = "garbage between records"
 BROKEN = "broken compression"
 TRUNCATED = "truncated file"
 EMPTY = "empty file"
-UNPACKED_BLOCK = 1 << 20
-ZLIB_SLICE = 16
+UNPACKED_BLOCK = 1 << 20  # that one call may unpack, whatever a member claims to hold
+ZLIB_SLICE = 16  # at an error zlib drops all that its call has unpacked: small calls lose little
 ZSTD_SLICE = 512  # it unpacks to 16 MiB at most; zstandard bounds nothing by itself
 ZSTD_WINDOW = 1 << 27  # as much as its command line allows
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MemberGap:
     """A place whose bytes, from `offset` on, belong to no member."""
 
     reason: str
@@ -86,8 +86,8 @@ class Member(ABC):
     def _more(self) -> bytes: ...
 
 
-def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap | End]:
-    """Yield all members in order, a Gap where there should have been one, and the End. Read each to its end before the
+def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | MemberGap | End]:
+    """Yield all members in order, a MemberGap where one is missing, and the End. Read each to its end before the
     next.
 
     The first bytes tell how the file is compressed. The end of a damaged member is not known, so the search for the
@@ -100,12 +100,12 @@ def members(stream: BinaryIO, start: int = 0) -> Iterator[Member | Gap | End]:
     if start:
         kind = _Gzip
     elif not packed.ahead():
-        yield Gap(EMPTY, 0)
+        yield MemberGap(EMPTY, 0)
     while packed.ahead():
         kinds = (_Gzip, _Zstd, _Plain) if kind is None else (kind,)
         found = next((one for one in kinds if one.STARTS.match(packed.held)), None)
         if found is None:
-            yield Gap(GARBAGE, packed.offset)
+            yield MemberGap(GARBAGE, packed.offset)
             _search(packed, kinds)
             continue
         kind = found
@@ -203,7 +203,7 @@ class _Zstd(Member):
         import zstandard
 
         try:
-            zstandard.get_frame_parameters(data[at : at + 18])
+            zstandard.get_frame_parameters(data[at : at + 18])  # the largest header of a frame
         except zstandard.ZstdError:
             return False
         return True

@@ -91,10 +91,10 @@ def _without_chunks(body: bytes) -> bytes:
 def _decoded(body: bytes, coding: str, most_bytes: int) -> bytes:
     match coding:
         case "gzip" | "x-gzip" if body.startswith(b"\x1f\x8b"):
-            return _inflated(body, 31, most_bytes)
+            return _inflated(body, 31, most_bytes)  # with gzip's header
         case "deflate" if body:
             try:
-                return _inflated(body, 15, most_bytes)
+                return _inflated(body, 15, most_bytes)  # with zlib's header
             except BrokenResponse:
                 return _as_it_is(body) or _inflated(body, -15, most_bytes)  # without the wrapping it should have
         case "br" if body:

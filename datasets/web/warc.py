@@ -17,7 +17,7 @@ from ticlm.datasets.io.documents import Bad, Skipped
 from ticlm.datasets.text.charset import decoded
 from ticlm.datasets.web.page_cost import most_depth, tag_count, too_costly
 from ticlm.datasets.web.response import BrokenResponse, Response, TooLarge, content, response
-from ticlm.datasets.web.warc_records import Damage, WarcRecord, records
+from ticlm.datasets.web.warc_records import DamagedRecord, WarcRecord, records
 
 HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
 TEXT = "text/plain"
@@ -69,7 +69,7 @@ def pages(stream: BinaryIO, rules: PageRules) -> Iterator[PageText | Bad | Skipp
     text and the conversions of WET files are taken as they are.
     """
     for record in records(stream, rules.max_bytes):
-        if isinstance(record, Damage):
+        if isinstance(record, DamagedRecord):
             yield Bad(record.reason, record.where, lost=record.lost)
             continue
         reached(record.where)
@@ -173,6 +173,7 @@ def _deeper_than(depth: int) -> str:
 
 
 def _looks_like(body: bytes) -> str:
+    """Return text/html for a body that begins as HTML does, behind a byte-order mark and white space; else ""."""
     head = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     return HTML[0] if head.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")) else ""
 

@@ -15,14 +15,14 @@ from typing import BinaryIO
 
 from ticlm.datasets.web.fast_warc import sound
 from ticlm.datasets.web.members import BROKEN as BROKEN_COMPRESSION
-from ticlm.datasets.web.members import EMPTY, GARBAGE, TRUNCATED, End, Gap, Member, Torn, members
+from ticlm.datasets.web.members import EMPTY, GARBAGE, TRUNCATED, End, Member, MemberGap, Torn, members
 
 BROKEN = "broken record"
 ARC = "ARC file, a format that is not read"
 BREAKS = (BROKEN, ARC, BROKEN_COMPRESSION, EMPTY, GARBAGE, TRUNCATED)
 """Reasons that stand for a part of a file, and not for a record."""
-HEAD_BYTES = 64 << 10
-TRAIL_BYTES = 64
+HEAD_BYTES = 64 << 10  # where a header has no end by then, the record is broken
+TRAIL_BYTES = 64  # after a record: some writers put more line ends there than the two of the standard
 _VERSION = re.compile(rb"WARC/[01]\.\d+[ \t]*\r?\n")
 _NEXT = re.compile(rb"WARC/[01]\.\d+[ \t]*\r?\n(?=[A-Za-z][A-Za-z-]*:)")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
@@ -39,7 +39,7 @@ class WarcRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class DamagedRecord:
     """A place where a record should be, and the reason why none can be read.
 
     `lost` counts the bytes from there to the next record (in a packed member with many records: unpacked bytes); 0 if
@@ -51,7 +51,7 @@ class Damage:
     lost: int = 0
 
 
-def records(stream: BinaryIO, most_bytes: int) -> Iterator[WarcRecord | Damage]:
+def records(stream: BinaryIO, most_bytes: int) -> Iterator[WarcRecord | DamagedRecord]:
     """Yield every record of the file in order; blocks of more than `most_bytes` are skipped in small pieces.
 
     `where` is the offset of the record's member in the file, plus its offset within the member if that is not 0. A
@@ -68,9 +68,9 @@ def records(stream: BinaryIO, most_bytes: int) -> Iterator[WarcRecord | Damage]:
     yield from carefully(stream, most_bytes, start)
 
 
-def carefully(stream: BinaryIO, most_bytes: int, start: int = 0) -> Iterator[WarcRecord | Damage]:
+def carefully(stream: BinaryIO, most_bytes: int, start: int = 0) -> Iterator[WarcRecord | DamagedRecord]:
     """Yield the records from `start` (0 or the end of a gzip member) of any file, without fastwarc, and slower."""
-    held: tuple[Damage, int] | None = None  # and where it begins; the place that follows says how much is lost
+    held: tuple[DamagedRecord, int] | None = None  # and where it begins; the place that follows says how much is lost
     for member in members(stream, start):
         if held is not None:
             damage, begins = held
@@ -78,16 +78,16 @@ def carefully(stream: BinaryIO, most_bytes: int, start: int = 0) -> Iterator[War
             held = None
         if isinstance(member, End):
             return
-        if isinstance(member, Gap):
-            held = Damage(member.reason, f"byte {member.offset}"), member.offset
+        if isinstance(member, MemberGap):
+            held = DamagedRecord(member.reason, f"byte {member.offset}"), member.offset
             continue
         window = _Window(member)
         if window.starts_with(b"filedesc:"):
-            yield Damage(ARC, "byte 0")
+            yield DamagedRecord(ARC, "byte 0")
             return
         alone = True
         for outcome in _in_member(window, most_bytes):
-            if isinstance(outcome, Damage) and window.torn:  # the last of its member
+            if isinstance(outcome, DamagedRecord) and window.torn:  # the last of its member
                 held = outcome, member.offset if alone else member.torn_at
             else:
                 yield outcome
@@ -198,34 +198,35 @@ class _Window:
                 return
 
 
-def _in_member(window: _Window, most_bytes: int) -> Iterator[WarcRecord | Damage]:
-    outcome: WarcRecord | Damage | None = None
+def _in_member(window: _Window, most_bytes: int) -> Iterator[WarcRecord | DamagedRecord]:
+    outcome: WarcRecord | DamagedRecord | None = None
     while window.trim():
         begins = window.offset
         outcome = _record(window, most_bytes, alone=outcome is None)
-        if isinstance(outcome, Damage):
+        if isinstance(outcome, DamagedRecord):
             if window.torn:
                 yield outcome
                 return
             window.find_next()
             outcome = outcome if outcome.reason == TRUNCATED else replace(outcome, lost=window.offset - begins)
         yield outcome
-    if window.torn and not isinstance(outcome, Damage):  # or it has been told: what a torn member ends with is rubbish
-        yield Damage(window.torn, window.where)
+    # a torn member ends with rubbish, which may have been told as damage already
+    if window.torn and not isinstance(outcome, DamagedRecord):
+        yield DamagedRecord(window.torn, window.where)
 
 
-def _record(window: _Window, most_bytes: int, alone: bool) -> WarcRecord | Damage:
-    """Read the record that begins here. After a Damage, the window is within the damaged record."""
+def _record(window: _Window, most_bytes: int, alone: bool) -> WarcRecord | DamagedRecord:
+    """Read the record that begins here. After a DamagedRecord, the window is within the damaged record."""
     where = window.where
     head, whole = window.head()
     if not whole:
         reason = GARBAGE if head else BROKEN if len(window.held) > HEAD_BYTES else window.cut
-        return Damage(window.torn or reason, where)
+        return DamagedRecord(window.torn or reason, where)
     header = _fields(head)
     size = _size(header)
     if size is None:
         window.drop(len(head) - 1)
-        return Damage(BROKEN, where)
+        return DamagedRecord(BROKEN, where)
     if size > most_bytes:
         return _large(window, header, len(head), size, where)
     total = len(head) + size
@@ -237,10 +238,10 @@ def _record(window: _Window, most_bytes: int, alone: bool) -> WarcRecord | Damag
         window.drop(total)
         return WarcRecord(header, block, where)
     window.drop(len(head) - 1)
-    return Damage(window.torn or (BROKEN if complete else window.cut), where)
+    return DamagedRecord(window.torn or (BROKEN if complete else window.cut), where)
 
 
-def _large(window: _Window, header: Mapping[str, str], head: int, size: int, where: str) -> WarcRecord | Damage:
+def _large(window: _Window, header: Mapping[str, str], head: int, size: int, where: str) -> WarcRecord | DamagedRecord:
     """Skip a large record. If its length proves wrong, no length of that size is believed in this member any more."""
     start = window.offset
     if window.trusting and window.skip(head + size) and window.at_a_border(0) and not window.torn:
@@ -250,7 +251,7 @@ def _large(window: _Window, header: Mapping[str, str], head: int, size: int, whe
         window.back_to(start + head - 1)
     else:
         window.drop(head - 1)
-    return Damage(window.torn or BROKEN, where)
+    return DamagedRecord(window.torn or BROKEN, where)
 
 
 def _header(head: bytes, size: int) -> dict[str, str] | None:

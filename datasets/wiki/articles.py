@@ -7,10 +7,9 @@ from datetime import UTC, datetime, time
 from typing import Literal
 
 from ticlm.core.accounting import Step
-from ticlm.core.periods import Calendar, Timeline, span
+from ticlm.core.periods import Calendar, span
 from ticlm.core.settings import Settings
-from ticlm.core.store import Store
-from ticlm.datasets.io.documents import Bad, Document, Input, Piece, Skipped
+from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece, Skipped
 from ticlm.datasets.wiki.dumps import WikiDumps
 from ticlm.datasets.wiki.mediawiki import BROKEN, DELETED, EMPTY, MODEL, NAMESPACED, REDIRECT, Revision, Wiki
 from ticlm.datasets.wiki.plain import EMPTY_OR_REDIRECT
@@ -24,12 +23,12 @@ NO_ARTICLES = (NAMESPACED, REDIRECT, EMPTY, DELETED, MODEL, EMPTY_OR_REDIRECT)
 _DAYS = "|"  # stands behind the days of an input, in its stamp
 
 
-class WikiArticles(WikiDumps):
+class WikiArticles(WikiDumps, Documents):
     """Every article of each snapshot that the periods of the corpus hold, dated by the day of the snapshot.
 
     The title is the first line of a text, unless `title_as` says otherwise, and the paragraphs of the article are the
-    others. The id is that of the page,
-    which outlives its title. An article that stands in several snapshots is a document of each.
+    other lines. The id is the number of the page, which outlives its title. An article of several snapshots is a
+    document of each.
     """
 
     kind: Literal["wiki-articles"] = "wiki-articles"
@@ -53,16 +52,6 @@ class WikiArticles(WikiDumps):
     def count_outside(self, calendar: Calendar) -> int:
         """Return how many files of snapshots the calendar does not hold."""
         return sum(not _inside(days, calendar) for days, _ in self._chosen())
-
-    def pieces(self, entry: Input) -> list[Piece]:
-        """Return the file as one piece: packed XML is read from its beginning."""
-        return [Piece(input=entry)]
-
-    def check(self, inputs: Sequence[Input]) -> None:
-        """Do nothing: the first page of a packed history may take minutes to reach."""
-
-    def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write nothing: dumps bring nothing besides their articles."""
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped | Step]:
         """Yield what each page of a file is at each of its snapshots, in the order of the dump, and last, if there are

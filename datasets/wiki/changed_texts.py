@@ -47,7 +47,7 @@ class WikiStep:
 
 @dataclass(frozen=True, slots=True)
 class ArticleTexts:
-    """The texts of an article of the newer snapshot that changed, and those that did not.
+    """The changed and the unchanged texts of an article of the newer snapshot.
 
     `state` is the class in which the article is counted, and `counts` counts its passages.
     """

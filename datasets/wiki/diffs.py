@@ -13,7 +13,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.periods import Period
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.text.diffs import Passage, TooRepetitive, passages
+from ticlm.datasets.text.diffs import DiffPassage, TooRepetitive, passages
 from ticlm.datasets.wiki.dumps import Snapshot, WikiDumps
 from ticlm.datasets.wiki.staging import Article, SnapshotInfo, WikiStage
 
@@ -38,7 +38,7 @@ class Diff:
     id: int
     title: str
     new: bool
-    passages: tuple[Passage, ...]
+    passages: tuple[DiffPassage, ...]
 
     @property
     def state(self) -> str:
@@ -144,17 +144,17 @@ def named(old: Snapshot, new: Snapshot, stage: WikiStage) -> str:
     return f"{old.key}-{new.key}-{stage.count}"
 
 
-def _passages(old: Article | None, new: Article, moved_is_change: bool) -> tuple[Passage, ...]:
+def _passages(old: Article | None, new: Article, moved_is_change: bool) -> tuple[DiffPassage, ...]:
     if old is not None and old.digest == new.digest:
-        return tuple(Passage(line, False) for line in new.paragraphs)
+        return tuple(DiffPassage(line, False) for line in new.paragraphs)
     found = passages(() if old is None else old.paragraphs, new.paragraphs)
     if moved_is_change:
         return tuple(found)
     return tuple(replace(passage, changed=False) if passage.moved else passage for passage in found)
 
 
-def moves(passages: Iterable[Passage]) -> Counter[str]:
-    """Count the passages with a letter that moved within their article, and those that are new in it."""
+def moves(passages: Iterable[DiffPassage]) -> Counter[str]:
+    """Count the passages with a letter that moved within their article, and the passages that are new in it."""
     found = Counter({MOVED: 0, NEW: 0})
     for passage in passages:
         if (passage.moved or passage.changed) and any(map(str.isalpha, passage.text)):

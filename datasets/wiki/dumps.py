@@ -15,8 +15,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.periods import Label, Period, span
 from ticlm.core.settings import Settings
-from ticlm.datasets.io import listing
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.synthetic.encyclopedia import EncyclopediaStyle
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
@@ -79,8 +78,8 @@ class WikiDumps(Settings):
     that was extracted from such dumps, or from a synthetic world. Give one of the four.
 
     `dumps` are files, globs or folders of `pages-articles`, in any number of parts. The date of a dump is read from the
-    names of its files (`enwiki-20160501-…`) or given as `{20160501: path}`. One dump is used per month: that of the
-    1st, else of the 20th, else the first.
+    names of its files (`enwiki-20160501-…`) or given as `{20160501: path}`. One dump is used per month: the dump of the
+    1st, else of the 20th, else the first one.
 
     A `history` (`pages-meta-history`) gives a snapshot for each day in `snapshots`, with pages as they stood at the end
     of that day. Their titles and namespaces are those of the day of the history, which may be later, because a dump
@@ -108,9 +107,9 @@ class WikiDumps(Settings):
     lists: bool = True
     """Whether list items of dumps and histories count as paragraphs; headings, tables and infoboxes never do."""
     templates: Literal["expanded", "dropped"] = "expanded"
-    """What becomes of templates in dumps and histories: common ones that carry words and numbers (`convert`, `lang`,
-    `as of`, …) are `expanded` by a table and the others counted by name, or all are `dropped`, as in
-    sets and corpora that were built before there was a choice."""
+    """What becomes of templates in dumps and histories. `expanded`: a table expands common ones that carry words and
+    numbers (`convert`, `lang`, `as of`, …), and the others are counted by name. `dropped`: all are left out, as in sets
+    and corpora that were built before there was a choice."""
     moved: Literal["changed", "unchanged"] = "changed"
     """What a passage is that only moved within its article: `changed` in the paper's algorithm."""
 
@@ -236,16 +235,16 @@ def _of_world(world: SyntheticWorld, day: date, setting: str) -> Input:
 def _json(patterns: Sequence[str], setting: str, group: str) -> list[Input]:
     """Return WikiExtractor's files, which have any name or suffix."""
     return [
-        Input(path=path, size=size, stamp=stamp, group=group)
-        for path, size, stamp in listing.files(patterns, ("",), setting)
-        if not path.rsplit("/", 1)[-1].startswith((".", "_"))
+        entry
+        for entry in input_files(patterns, ("",), setting, group)
+        if not entry.path.rsplit("/", 1)[-1].startswith((".", "_"))
     ]
 
 
 def _xml(patterns: Sequence[str], setting: str, group: str = "") -> list[Input]:
     """Return the XML files, without the index files that come with multistream dumps."""
     return [
-        Input(path=path, size=size, stamp=stamp, group=group)
-        for path, size, stamp in listing.files(patterns, SUFFIXES, setting)
-        if "-index" not in path.rsplit("/", 1)[-1]
+        entry
+        for entry in input_files(patterns, SUFFIXES, setting, group)
+        if "-index" not in entry.path.rsplit("/", 1)[-1]
     ]

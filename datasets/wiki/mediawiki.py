@@ -23,6 +23,7 @@ REDIRECT = "redirect"
 DELETED = "deleted text"
 EMPTY = "without text"
 MODEL = "not wikitext"
+# each language has a word of its own (#WEITERLEITUNG [[…]]), so any word before a link will do
 _REDIRECT = re.compile(r"\s*#\s*(?:redirect\b|\w+\s*:?\s*\[\[)", re.IGNORECASE)
 
 

@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any, BinaryIO
 
 from ticlm.core.errors import InputError
-from ticlm.datasets.io.records import LINE_BYTES, TOO_LONG, Unusable, parsed
+from ticlm.datasets.io.records import LINE_BYTES, TOO_LONG, BadRecord, parsed
 from ticlm.datasets.io.unpack import Damaged, unpacked
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
 from ticlm.datasets.synthetic.world import SyntheticWorld
@@ -70,7 +70,7 @@ def _page(line: bytes | None, about: Wiki) -> Revision | str:
     if line is None:
         return TOO_LONG
     record: Any = parsed(line)
-    if isinstance(record, Unusable):
+    if isinstance(record, BadRecord):
         return record.reason
     number, title, text = (record.get(name) for name in FIELDS)
     if not (str(number).isdecimal() and isinstance(title, str) and isinstance(text, str)):
@@ -91,5 +91,5 @@ def _page(line: bytes | None, about: Wiki) -> Revision | str:
 
 
 def _base(url: object) -> str:
-    """Return the address of the wiki's pages from that of one page (`https://…/wiki?curid=12`)."""
+    """Return the address of the wiki's pages, given the address of one page (`https://…/wiki?curid=12`)."""
     return f"{url.partition('?')[0].rstrip('/')}/" if isinstance(url, str) and "://" in url else ""

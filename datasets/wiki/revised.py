@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ticlm.datasets.text.revisions import Located, Part, Revisions, revisions
+from ticlm.datasets.text.revisions import Located, RevisedPassage, Revisions, revisions
 from ticlm.datasets.wiki.changed_texts import ArticleTexts
 from ticlm.datasets.wiki.diffs import Comparison
 from ticlm.datasets.wiki.staging import Article
@@ -39,7 +39,7 @@ class RevisedArticle:
         return "edited without new text" if self.differs else "unchanged"
 
     def passages(self) -> Counter[str]:
-        """Count the passages by what became of them; those that moved count apart, whatever they count as."""
+        """Count the passages by what became of them. Moved passages count as `moved` alone."""
         found = Counter("moved" if part.moved else part.kind for part in self.revisions.parts)
         return found + Counter(deleted=self.revisions.deleted)
 
@@ -70,7 +70,7 @@ def revised(
     before = () if old is None else old.paragraphs
     if old is None or before != new.paragraphs:
         return RevisedArticle(new, old is None, revisions(before, new.paragraphs, moved), True, url)
-    same = Revisions(tuple(Part("same", n, Located(line, 0, 0)) for n, line in enumerate(new.paragraphs)), 0)
+    same = Revisions(tuple(RevisedPassage("same", n, Located(line, 0, 0)) for n, line in enumerate(new.paragraphs)), 0)
     return RevisedArticle(new, False, same, False, url)
 
 

@@ -31,7 +31,7 @@ class Arguments:
 
     @abstractmethod
     def named(self, *names: str) -> str | None:
-        """Return the first of the arguments that is there and not blank, by its name or its place from 1 on."""
+        """Return the first of these arguments that is given and not blank, by its name or its place from 1 on."""
         raise NotImplementedError
 
     @abstractmethod

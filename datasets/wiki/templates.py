@@ -19,7 +19,7 @@ MOST_NAMES = 10_000
 SHOWN_NAMES = 30
 """Names that a record has, the most frequent ones."""
 OTHERS = "all others"
-NAME_CHARS = 60
+NAME_CHARS = 60  # names of templates are short; what is longer was not written as a name
 NAMELESS = "a name made by another template"
 _SLOT = re.compile(r"\{([^{}]+)\}")
 Visible = Callable[[Any], str]
@@ -52,7 +52,7 @@ class TemplateCounts:
 
 
 def most_frequent(left: Mapping[str, int]) -> dict[str, int]:
-    """Return the counts of the SHOWN_NAMES most frequent names, and that of all others together."""
+    """Return the counts of the SHOWN_NAMES most frequent names, and the count of all others together."""
     ranked = sorted((name for name in left if name != OTHERS), key=lambda name: (-left[name], name))
     found = {name: left[name] for name in ranked[:SHOWN_NAMES]}
     rest = sum(left[name] for name in ranked[SHOWN_NAMES:]) + left.get(OTHERS, 0)

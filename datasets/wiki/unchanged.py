@@ -48,8 +48,8 @@ class Link:
 class UnchangedChain:
     """The staged articles that read the same from the first snapshot to each later one.
 
-    What is staged stays until the build is done, so that a build which was killed goes on from there. It is named after
-    all snapshots up to it.
+    Staged files stay until the build is done, so that a killed build goes on from them. The files of a snapshot are
+    named after all snapshots up to it.
     """
 
     context: BuildContext
@@ -129,11 +129,11 @@ class AppendedMonth:
                     ids.add(id, {})
         return Link(before, context.buckets(f"still-{name}", comparison.stage.count), False, STANDING)
 
-    def left(self, link: Link) -> Left:
+    def left(self, link: Link) -> RemovedArticles:
         """Return the articles that are not the same any more, once all buckets are compared."""
         same = {key for number in range(link.now.count) for key, _ in link.now.read(number, [writer(number)])}
         standing = self._standing()
-        return Left(self, frozenset(standing - same), len(standing))
+        return RemovedArticles(self, frozenset(standing - same), len(standing))
 
     def _standing(self) -> set[str]:
         """Return the ids of the articles of the first period that are the same in all months before this one."""
@@ -145,7 +145,7 @@ class AppendedMonth:
 
 
 @dataclass(frozen=True)
-class Left:
+class RemovedArticles:
     """The articles of the subset NO_LONGER, as the first period has them. They are read anew each time."""
 
     month: AppendedMonth

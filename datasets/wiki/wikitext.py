@@ -77,10 +77,10 @@ def paragraphs(
     """Return the lines of prose that a reader of the page sees.
 
     Headings, tables, references, formulas and pictures are left out, entities are decoded, and links are replaced by
-    their text. With `templates`, those of the table `templates.yaml` are expanded, and the others counted there;
-    without it, all are left out. Links into `hidden` namespaces (names in lower case) show nothing. List items are
-    lines too, unless `lists` is off. A line that contains remains of a table or template that was never closed is left
-    out. Raises Unparsable if the parser fails, or would take too long.
+    their text. With `templates`, the templates of the table `templates.yaml` are expanded, and the others counted
+    there; without it, all are left out. Links into `hidden` namespaces (names in lower case) show nothing. List items
+    are lines too, unless `lists` is off. A line that contains remains of a table or template that was never closed is
+    left out. Raises Unparsable if the parser fails, or would take too long.
     """
     import mwparserfromhell
 

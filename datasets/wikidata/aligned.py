@@ -1,8 +1,8 @@
 """Triplets of two dumps of Wikidata that the text of their subject's article supports (TemporalWiki, TWiki-Probes).
 
-A triplet that is new or updated must have its object in what was added to the article or revised, and one that is the
-same in what was not. As in `cloze`, triplets are staged in buckets by title, and probes until it is known which of them
-are chosen.
+The object of a new or updated triplet must stand in the added or revised passages of the article, and the object of an
+unchanged triplet in its other passages. As in `cloze`, triplets are staged in buckets by title, and probes until it is
+known which of them are chosen.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Alignment:
 def compare(pair: DumpPair, into: Buckets, work: Work) -> str:
     """Stage what became of the triplets of the subjects in some buckets, by title; return the writer's name.
 
-    Subjects that a broken older dump lacks are not compared, because they need not be new. What became of all triplets
-    is counted by fate (`fates`), and those of subjects that are gone by reason too (`gone`).
+    Subjects that a broken older dump lacks are not compared, because they need not be new. All triplets are counted by
+    their fate (`fates`), and the triplets of subjects that are gone also by reason (`gone`).
     """
     name, numbers = work
     if into.is_written(name):

@@ -29,8 +29,8 @@ def changes(old: Sequence[Triplet] | None, new: Sequence[Triplet]) -> Iterator[T
     """Yield what became of each triplet of a subject, relation by relation; `old` is None if the older dump lacks it.
 
     Objects are the same if their ids are, or if their labels differ in case alone. A relation that the older dump lacks
-    is `new`. Where the objects of a relation differ, each one that was added is `updated`, in the place of all those
-    that were removed. If none was added, those that are gone are `removed`. Repeated triplets count once.
+    is `new`. Where the objects of a relation differ, each added object is `updated`, in the place of all removed ones.
+    If none was added, the missing ones are `removed`. Repeated triplets count once.
     """
     before, after = _by_relation(old or ()), _by_relation(new)
     for relation, now in after.items():

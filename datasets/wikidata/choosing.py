@@ -1,7 +1,7 @@
 """Choosing the questions of a period, in a random order that follows from the seed, among those that tasks staged.
 
-Each task writes questions with their `rank`, and tickets, which are all that is held of every question in memory:
-(rank, id), or (rank, id, hash of the labels) where one of several questions of the same labels is kept.
+Each task writes questions with their `rank`, and a ticket of each, which is all that stays in memory: (rank, id), or
+(rank, id, hash of the labels) where one of several questions with the same labels is kept.
 """
 
 from __future__ import annotations

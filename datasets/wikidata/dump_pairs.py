@@ -46,8 +46,8 @@ class DumpPair:
 class PairCounts:
     """How many triplets were compared.
 
-    `read` are those of the newer dump, of which `dropped` counts those left out by reason. `gone` counts those of the
-    older dump whose subject the newer one lacks, by reason.
+    `read` counts the triplets of the newer dump, and `dropped` the triplets among them that were left out, by reason.
+    `gone` counts the triplets of the older dump whose subject the newer one lacks, by reason.
     """
 
     read: int = 0
@@ -124,7 +124,8 @@ def subject_changes(pair: DumpPair, numbers: Sequence[int], counts: PairCounts) 
 
 
 def _compared(subject: Subject, known: Sequence[Subject], counts: PairCounts) -> SubjectChanges:
-    """Compare the triplets of a subject with those of the same subject, and of others merged into it, before."""
+    """Compare the triplets of a subject with the earlier triplets of the same subject and of subjects merged into
+    it."""
     before = [replace(triplet, subject=subject.id) for each in known for triplet in each.triplets] if known else None
     distinct = {(triplet.relation, triplet.object): triplet for triplet in reversed(subject.triplets)}
     repeated = len(subject.triplets) - len(distinct)

@@ -13,8 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Label, span
 from ticlm.core.settings import Settings
-from ticlm.datasets.io import listing
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.synthetic.wikidata import SyntheticWikidata
 from ticlm.datasets.synthetic.world import SyntheticWorld
@@ -85,9 +84,9 @@ class Wikidata(EntityFields, version=2):
     days: Annotated[tuple[Label, ...], AfterValidator(_are_days)] = ()
     """Days of the dumps that are taken from `world`, as YYYYMMDD."""
     edits: float = Field(0.1, ge=0, le=1)
-    """Share of the items of `world` that a volunteer works on in a month: respelling a label in other case, adding an
-    alias, a deprecated statement or one without a value, keeping former objects, or splitting off an item that will be
-    merged. None of these changes a fact."""
+    """Share of the items of `world` that a volunteer works on in a month. The volunteer respells a label in other case,
+    adds an alias, a deprecated statement or a statement without a value, keeps former objects, or splits off an item
+    that will be merged. None of these changes a fact."""
     dumps: Annotated[
         tuple[WikidataDump, ...],
         BeforeValidator(_by_date, json_schema_input_type=dict[str, Strings] | tuple[WikidataDump, ...]),
@@ -119,7 +118,7 @@ class Wikidata(EntityFields, version=2):
 
     @property
     def all_dumps(self) -> tuple[WikidataDump, ...]:
-        """The dumps, those of files or one for each of the days of a world."""
+        """The dumps of the files, or one for each of the days of a world."""
         if self.world is None:
             return self.dumps
         return tuple(WikidataDump(date=day, paths=(f"synthetic/wikidata/{day}",)) for day in self.days)
@@ -169,8 +168,7 @@ class Wikidata(EntityFields, version=2):
 
 
 def _inputs(where: str, paths: Sequence[str], suffixes: tuple[str, ...], group: str) -> list[Input]:
-    files = listing.files(paths, suffixes, f"examples.wikidata.{where}")
-    return [Input(path=path, size=size, stamp=stamp, group=group) for path, size, stamp in files]
+    return input_files(paths, suffixes, f"examples.wikidata.{where}", group)
 
 
 def _of_world(world: SyntheticWorld, dump: WikidataDump) -> Input:

@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"Q([0-9]{1,18})")
 
 
 def number_of(item: str) -> int | None:
-    """Return the number in the id of an item; None for other keys, such as those of literals."""
+    """Return the number in the id of an item; None for other keys, such as the keys of literals."""
     match = _NUMBER.fullmatch(item)
     return None if match is None else int(match[1])
 

@@ -29,11 +29,11 @@ from ticlm.datasets.wikidata.redirects import Redirects
 from ticlm.datasets.wikidata.triplets import Triplet
 
 BUCKET_BYTES = 64 << 20
-"""Bytes of a packed dump per bucket: some gigabytes of JSON, of which a tenth is kept."""
+"""Bytes of a packed dump per bucket: some gigabytes of JSON. A tenth of them is kept."""
 GROUPS = 32
 """Number of join tasks. Each writes into all buckets, so there are fewer tasks than buckets."""
 LAYOUT = "2 "
-"""Version of what is staged of a file, so that a build goes on only from data that it can read."""
+"""Version of the staged data of a file, so that a build goes on only from data that it can read."""
 
 
 @dataclass
@@ -183,6 +183,7 @@ def _steps(info: Mapping[str, Any]) -> tuple[Step, ...]:
 
 def buckets_for(sizes: Sequence[int]) -> int:
     """Return the number of buckets for the largest dump: a power of two, so that it rarely changes as dumps grow."""
+    # at most 512, because a writer keeps the files of all buckets open
     return min(512, max(8, 1 << (max(sizes, default=0) // BUCKET_BYTES).bit_length()))
 
 

@@ -123,9 +123,9 @@ class Caps(Settings):
 
     (TemporalWiki has 0.01, 0.05 and 0.05; TiC-LM's released code has no such rule.)
 
-    Shares of what is `kept` hold for the triplets that stay; where there are fewer values than a share has room for,
-    such as 10 relations at 0.05, one triplet of each is left. Shares of what is `found` are applied once and one after
-    the other: that of subjects to all triplets, that of relations to those left, and that of objects to those left then
+    With `of: kept`, shares hold for the triplets that stay; where there are fewer values than a share has room for,
+    such as 10 relations at 0.05, one triplet of each is left. With `of: found`, each share is applied once: the share
+    of subjects to all triplets, the share of relations to the rest, and the share of objects to the rest of that
     (TemporalWiki's released code).
     """
 
@@ -136,7 +136,7 @@ class Caps(Settings):
     object: float | None = Field(None, gt=0, le=1)
     """Largest share of the triplets (0 to 1) with the same object; by default there is no limit."""
     of: Literal["kept", "found"] = "kept"
-    """What the shares are of: the triplets that are kept, or those that were found, one cap after the other."""
+    """The base of the shares: the triplets that are kept, or the triplets that were found, one cap after the other."""
 
     def without_meaning(self) -> frozenset[str]:
         return frozenset({"of"} if self.of == "kept" else ())  # sets were built so before there was a choice
@@ -154,8 +154,8 @@ TripletIds = tuple[str, str, str]
 def capped(triplets: Iterable[TripletIds], caps: Caps) -> list[int]:
     """Return the positions of the triplets that stay when the caps are applied; earlier triplets go before later ones.
 
-    Every triplet that is removed lowers the total. For shares of what is kept, it lowers every cap too, so removal is
-    repeated until all caps hold. The first triplet of a subject always passes the cap of subjects, and so on.
+    Every triplet that is removed lowers the total. With `of: kept` it lowers every cap too, so removal is repeated
+    until all caps hold. The first triplet of a subject always passes the cap of subjects, and so on.
     """
     remaining = list(enumerate(triplets))
     shares = (caps.subject, caps.relation, caps.object)

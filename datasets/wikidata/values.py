@@ -27,7 +27,7 @@ _MOMENT = re.compile(r"(?P<sign>[+-])(?P<year>[0-9]{1,16})(?:-(?P<month>[0-9]{2}
 
 @dataclass(frozen=True, slots=True)
 class StatementValue:
-    """The value of a statement: another item (`text` is None, as the label stands with that item) or a literal.
+    """The value of a statement: another item (`text` is None, because that item has the label) or a literal.
 
     `key` is the id of the item, or kind and text of the literal.
     """
@@ -116,7 +116,7 @@ def _quantity(amount: object) -> StatementValue | str:
         number = Decimal(str(amount))
     except InvalidOperation:
         return "unreadable value"
-    if not number.is_finite() or abs(number.adjusted()) > 30:
+    if not number.is_finite() or abs(number.adjusted()) > 30:  # 1e999999 would be written with a million zeros
         return "unreadable value"
     text, plain = f"{number:,f}", f"{number:f}"
     return StatementValue(f"quantity {plain}", text, (plain,) if plain != text else ())

@@ -81,12 +81,14 @@ def schema(
 def text(name: str, as_: str | None, sets: Sequence[str], every: bool = True) -> str:
     """Return what `ticlm show` prints, with `every` key or without those that are left at a default. Raises InputError
     if nothing has this name, or several things have it."""
+    from ticlm.core.reading.packaged import holders
     from ticlm.platform.cli.reference import names, parts
     from ticlm.platform.cli.reference.files import FILES
 
     if "://" in name or Path(name).is_file():
         return _file(name, FILES[_kind_of_file(name) if as_ is None else _one_of(as_, list(FILES))], sets, every)
-    owners = {OWNERS[kind]: found for kind, listed in names.LISTS.items() if name in (found := listed())}
+    known = {name, holders(FILES["recipe"].folder).get(name, name)}
+    owners = {OWNERS[kind]: found for kind, listed in names.LISTS.items() if known & (found := listed()).keys()}
     if not owners:
         kinds = ", ".join(OWNERS.values())
         raise InputError(f"show: no file {name}, and no {kinds} of this name; ticlm list has the names")

@@ -7,6 +7,8 @@ from glob import escape, glob
 from importlib.resources import files
 from os.path import isdir
 
+from ticlm.core.reading.packaged import holders
+
 STUDIES, RECIPES = "platform/studies", "datasets/recipes"
 
 
@@ -29,8 +31,7 @@ def models(incomplete: str) -> list[str]:
 
 
 def _packaged(folder: str, incomplete: str) -> list[str]:
-    names = (file.name for file in files("ticlm").joinpath(folder).iterdir())
-    return sorted(name[:-5] for name in names if name.endswith(".yaml") and name.startswith(incomplete))
+    return [name for name in holders(folder) if name.startswith(incomplete)]
 
 
 def _files(incomplete: str) -> Iterator[str]:

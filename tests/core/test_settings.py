@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
+import yaml
+from paths import ROOT
 from pydantic import Field, ValidationError, model_validator
 
 from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint
+from ticlm.core.reading.packaged import holders
 from ticlm.core.reading.plain import Plain
-from ticlm.core.settings import Settings, load, packaged, parse
+from ticlm.core.settings import RECIPES, Settings, load, merged, packaged, parse, resolved
 from ticlm.platform.study.identity import Data
 
 
@@ -77,6 +80,27 @@ def test_a_packaged_file_is_named_without_its_ending() -> None:
     assert "demo" in packaged("platform/studies")
     message = refusal(lambda: load(Drawing, "demo", "platform/studies"))
     assert message.startswith("demo (packaged): ")  # it was found, and is no drawing
+
+
+def test_the_variants_of_a_packaged_file_are_files_of_their_own() -> None:
+    """Names are found in the text of a file, without reading it as YAML."""
+    held = holders(RECIPES)
+    for path in (ROOT / RECIPES).glob("*.yaml"):
+        variants = yaml.safe_load(path.read_text()).get("variants", {path.stem: {}})
+        assert {name for name, file in held.items() if file == path.stem} == variants.keys()
+        for name, own in variants.items():
+            given, where = resolved(Settings, name, RECIPES)
+            assert given["name"] == name and "variants" not in given and where == f"{name} (packaged)"
+            assert merged(given, own) == given
+
+
+def test_a_packaged_file_with_variants_is_no_file_without_one(write: Callable[[str], str]) -> None:
+    assert refusal(lambda: load(Drawing, "kilt-dev", RECIPES)).startswith(
+        "kilt-dev: give one of its variants: kilt-ay2"
+    )
+    given, _ = resolved(Drawing, write("extends: kilt-nq\nname: mine\n"), RECIPES)
+    assert given["name"] == "mine" and given["rows"]["inputs"] == 35
+    assert "variants" in refusal(lambda: read(write("name: a\nvariants: {b: {size: 2}}\n")))
 
 
 def test_a_name_that_is_nowhere_is_answered_with_those_there_are() -> None:

@@ -18,8 +18,9 @@ from ticlm.core.settings import parse
 from ticlm.datasets.corpus import build, staging
 from ticlm.datasets.corpus.periods_build import PeriodsBuild
 from ticlm.datasets.corpus.recipe import CorpusRecipe
-from ticlm.datasets.io.documents import Bad, Document, FileDocuments, Piece, Skipped
+from ticlm.datasets.io.documents import Bad, Document, Piece, Skipped
 from ticlm.datasets.io.fetching import Unreachable
+from ticlm.datasets.io.file_documents import FileDocuments
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]
 

@@ -11,9 +11,9 @@ from ticlm.core.accounting import Step
 from ticlm.core.errors import InputError, RunError
 from ticlm.core.periods import Period, span
 from ticlm.datasets.corpus import build_records
-from ticlm.datasets.corpus.build_records import BuildPlan, BuildRecord, Counted, InputAccount
+from ticlm.datasets.corpus.build_records import BuildPlan, BuildRecord, InputAccount, RecordSum
 from ticlm.datasets.corpus.ledger.counts import Damage, DocumentCounts
-from ticlm.datasets.corpus.ledger.history import History
+from ticlm.datasets.corpus.ledger.history import BuildHistory
 from ticlm.datasets.corpus.ledger.warnings import warnings
 from ticlm.datasets.corpus.staging import BREAKS, OPEN, OUTSIDE, Scan
 from ticlm.datasets.io.documents import Input
@@ -21,7 +21,7 @@ from ticlm.datasets.io.documents import Input
 TOO_LATE = (build_records.ALREADY_BUILT, build_records.BEFORE_FIRST, build_records.AFTER_LATER)
 
 
-def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRecord:
+def account(plan: BuildPlan, scans: Iterable[Scan], history: BuildHistory) -> BuildRecord:
     """Return the record of a build: where every document of the plan's inputs goes.
 
     The scans of an input follow one another. They are gone through more than once.
@@ -81,25 +81,27 @@ def account(plan: BuildPlan, scans: Iterable[Scan], history: History) -> BuildRe
 
 def _account(scans: Sequence[Scan]) -> InputAccount:
     """Return where the records of one input belong."""
-    periods: dict[str, Counted] = {}
+    periods: dict[str, RecordSum] = {}
     nowhere: Counter[str] = Counter()
     for scan in scans:
         nowhere.update(scan.nowhere.dropped)
         for label, tally in scan.periods.items():
-            before = periods.get(label, Counted(0, 0))
+            before = periods.get(label, RecordSum(0, 0))
             hashes = (before.hashes + scan.hashes[label]) % (1 << 64)
-            periods[label] = Counted(before.records + tally.read, hashes)
+            periods[label] = RecordSum(before.records + tally.read, hashes)
     return InputAccount(periods=periods, nowhere=dict(nowhere))
 
 
-def _left_out(label: str, scans: Sequence[Scan], counted: Counted, plan: BuildPlan, history: History) -> dict[str, int]:
+def _left_out(
+    label: str, scans: Sequence[Scan], counted: RecordSum, plan: BuildPlan, history: BuildHistory
+) -> dict[str, int]:
     """Return how many records of an input are left out of a period, by reason; none if they are taken in."""
     count, entry = counted.records, scans[0].piece.input
     if label not in plan.built:
         why = _too_late(label, entry.path, history)
         return {} if why is None else {why: count}
     if label not in history.made or entry.path not in history.entries(label):
-        return {build_records.ALREADY_BUILT: count}
+        return {build_records.ALREADY_BUILT: count}  # the period was built without this input
     if entry == history.entries(label)[entry.path]:
         after = sum(scan.after_end.get(label, 0) for scan in scans)
         return {build_records.READ_BEFORE: count - after, build_records.ALREADY_BUILT: after}
@@ -107,14 +109,14 @@ def _left_out(label: str, scans: Sequence[Scan], counted: Counted, plan: BuildPl
     if before is None:
         known = bool(history.made[label].accounts)
         return {build_records.ALREADY_BUILT if known else build_records.REWRITTEN: count}
-    if before == counted:
+    if before == counted:  # the file has another stamp, and the same documents
         return {build_records.READ_BEFORE: count}
-    if any(label in scan.same for scan in scans):
+    if any(label in scan.same for scan in scans):  # documents were appended to the file
         return {build_records.READ_BEFORE: before.records, build_records.ALREADY_BUILT: count - before.records}
     return {build_records.REWRITTEN: count}
 
 
-def _too_late(label: str, path: str, history: History) -> str | None:
+def _too_late(label: str, path: str, history: BuildHistory) -> str | None:
     """Return why documents of a period that is not there come too late, or None."""
     if label in history.lost:
         return None if history.takes(label, path) else build_records.ALREADY_BUILT
@@ -129,7 +131,7 @@ def _too_late(label: str, path: str, history: History) -> str | None:
     return build_records.AFTER_LATER if windowed and start < last else None
 
 
-def _begun(plan: BuildPlan, scans: Iterable[Scan], history: History) -> Period | None:
+def _begun(plan: BuildPlan, scans: Iterable[Scan], history: BuildHistory) -> Period | None:
     """Return the period that is not over: the one around `last`, or without `last` the newest one, if no document is of
     its last month (of its last day, if it does not consist of months)."""
     calendar = history.recipe.periods.model_copy(update={"last": plan.last})
@@ -147,7 +149,7 @@ def _begun(plan: BuildPlan, scans: Iterable[Scan], history: History) -> Period |
     return None if over else period
 
 
-def check(record: BuildRecord, scans: Iterable[Scan], history: History) -> None:
+def check(record: BuildRecord, scans: Iterable[Scan], history: BuildHistory) -> None:
     """Raise InputError if too many documents are bad or inputs damaged, if a first build found no document for any
     period, or if a lost period would not become what it was."""
     limits = history.recipe.limits
@@ -169,7 +171,7 @@ def check(record: BuildRecord, scans: Iterable[Scan], history: History) -> None:
         _check_same(label, record, history)
 
 
-def _check_whole(record: BuildRecord, scans: Iterable[Scan], history: History) -> None:
+def _check_whole(record: BuildRecord, scans: Iterable[Scan], history: BuildHistory) -> None:
     """Raise InputError if too many inputs are not whole: they could not be read to their end, or a part of unknown size
     is lost of them, or more than the share `limits.bad`. The damage of inputs that were read before was accepted."""
     broken, limits = [], history.recipe.limits
@@ -188,7 +190,7 @@ def _check_whole(record: BuildRecord, scans: Iterable[Scan], history: History) -
         )
 
 
-def _check_same(label: str, record: BuildRecord, history: History) -> None:
+def _check_same(label: str, record: BuildRecord, history: BuildHistory) -> None:
     """Raise InputError if the inputs of a period hold other records of it than when it was made."""
     made, total = history.made[label], 0
     for path in history.entries(label):
@@ -203,7 +205,7 @@ def _check_same(label: str, record: BuildRecord, history: History) -> None:
         raise history.unlike(label, f"its inputs have changed since: {then_read:,} records then, {total:,} now")
 
 
-def check_closed(record: BuildRecord, waiting: Mapping[str, Iterable[str]], history: History) -> None:
+def check_closed(record: BuildRecord, waiting: Mapping[str, Iterable[str]], history: BuildHistory) -> None:
     """Raise RunError if a build would go past a period while documents of it wait in inputs that could not be read:
     `waiting` has these inputs, and the periods of each."""
     calendar = history.recipe.calendar
@@ -217,7 +219,7 @@ def check_closed(record: BuildRecord, waiting: Mapping[str, Iterable[str]], hist
                 )
 
 
-def check_read(unread: Mapping[str, str], inputs: Sequence[Input], history: History) -> None:
+def check_read(unread: Mapping[str, str], inputs: Sequence[Input], history: BuildHistory) -> None:
     """Raise RunError if too many inputs could not be read to their end, or one of which a lost period is built again;
     what was read of the others is kept."""
     limits = history.recipe.limits
@@ -235,7 +237,7 @@ def check_read(unread: Mapping[str, str], inputs: Sequence[Input], history: Hist
         )
 
 
-def _read(scans: Iterable[Scan], history: History) -> int:
+def _read(scans: Iterable[Scan], history: BuildHistory) -> int:
     """Return how many records were read of inputs that no earlier build read as they are."""
     new = (scan for scan in scans if scan.piece.input not in history.read_before)
     return sum(counts.read for scan in new for counts in (scan.nowhere, *scan.periods.values()))

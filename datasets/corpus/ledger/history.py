@@ -17,7 +17,7 @@ from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar, span
 from ticlm.core.store import Store, read_record
-from ticlm.datasets.corpus.build_records import BuildRecord, Counted, builders, builds, cut_short
+from ticlm.datasets.corpus.build_records import BuildRecord, RecordSum, builders, builds, cut_short
 from ticlm.datasets.corpus.ledger.counts import Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.staging import OPEN
@@ -36,19 +36,19 @@ class Unread(NamedTuple):
 
 
 @dataclass(frozen=True)
-class History:
-    """What the builds of a corpus did (`records`, oldest first), and the periods that are there now (`built`)."""
+class BuildHistory:
+    """Records of all builds of a corpus, oldest first, and the periods that now exist (`built`)."""
 
     recipe: CorpusRecipe
     records: Sequence[BuildRecord]
     built: Sequence[str]
 
     @staticmethod
-    def of(store: Store, recipe: CorpusRecipe) -> History:
+    def of(store: Store, recipe: CorpusRecipe) -> BuildHistory:
         """Return the history of the corpus in `store`. Raises InputError if the record of a period is damaged."""
         labels = store.folders(paths.PERIODS)
         built = [label for label in labels if read_record(store, paths.period(label)) is not None]
-        return History(recipe, builds(store), built)
+        return BuildHistory(recipe, builds(store), built)
 
     @cached_property
     def made(self) -> dict[str, BuildRecord]:
@@ -72,7 +72,7 @@ class History:
 
     @cached_property
     def replayed(self) -> tuple[str, ...]:
-        """Periods that are there, and are judged again because another one of their window is lost."""
+        """Periods that exist, but are judged again because another period of their window is lost."""
         settings = self.recipe.deduplicate
         if settings is None or settings.scope != "window":
             return ()
@@ -85,7 +85,7 @@ class History:
 
     @cached_property
     def standing(self) -> tuple[date, date] | None:
-        """The starts of the first and of the last period that are there or were made; None if there is none."""
+        """The starts of the first and of the last period that exists or was made; None if there is none."""
         starts = [span(label)[0] for label in {*self.built, *self.made}]
         return (min(starts), max(starts)) if starts else None
 
@@ -97,15 +97,15 @@ class History:
         return self.recipe.periods.place(self.recipe.calendar.period(label).start) is not None
 
     def takes(self, label: str, path: str) -> bool:
-        """Return whether documents of this period are staged if the input at `path` holds any: all of a new period; of
-        one that is made again, those of the inputs that it was made of; none of a finished one."""
+        """Return whether a build stages documents of this period from the input at `path`. A new period takes documents
+        of any input, a finished one of none. A period that is made again takes them from the inputs it was made of."""
         if label in self.lost or label in self.replayed:
             return path in self.entries(label)
         return label not in self.built
 
     def entries(self, label: str) -> Mapping[str, Input]:
-        """Return the inputs of which documents of the period were taken, by path; all of the build that made it if its
-        record does not say which."""
+        """Return the inputs that documents of the period were taken from, by path: all inputs of the build that made it
+        if its record does not say which."""
         return self._entries[label]
 
     @cached_property
@@ -120,8 +120,9 @@ class History:
                     found[label][path] = inputs[path]
         return found
 
-    def counted(self, label: str, path: str) -> Counted | None:
-        """Return what was taken of the period from the input, or None if that was nothing or is not known."""
+    def counted(self, label: str, path: str) -> RecordSum | None:
+        """Return the count and hashes of the records that the period took from the input; None if it took none, or if
+        that is not known."""
         account = self.made[label].accounts.get(path) if label in self.made else None
         return account.periods.get(label) if account is not None and label not in account.refused else None
 
@@ -133,7 +134,7 @@ class History:
     def known(self, inputs: Sequence[Input]) -> Known:
         """Return what the scans of these inputs must know of earlier builds."""
         changed = {entry.path: entry for entry in inputs}
-        counts: dict[str, dict[str, Counted]] = {}
+        counts: dict[str, dict[str, RecordSum]] = {}
         for label, record in self.made.items():
             for path in changed.keys() & record.accounts.keys():
                 counted = self.counted(label, path)
@@ -173,11 +174,11 @@ class History:
         return {entry.path: (entry, record) for record in self.records for entry in record.inputs}
 
     def unread(self) -> Unread:
-        """Return the inputs that are new or changed, and those of lost periods. Of the others, return those with
-        documents outside the calendar if its end has moved, and those with documents that wait for later ones.
+        """Return the inputs that are new or changed, inputs of lost periods, and inputs with documents outside the
+        calendar if its end has moved. If there are any, add the inputs whose documents wait for the end of a period.
 
-        Of the inputs that a finished build had to leave out, only those of lost periods are read. Raises InputError if
-        an input of a lost period is gone.
+        An input that a finished build had to leave out is read again only for a lost period. Raises InputError if an
+        input of a lost period is gone.
         """
         recipe, calendar = self.recipe, self.recipe.periods
         given_up = self._given_up()
@@ -197,7 +198,7 @@ class History:
                 new.add(entry.path)
             elif any(label in record.waiting for label in _periods(record, entry.path)):
                 waiting.add(entry.path)
-        chosen = new | waiting if new else new
+        chosen = new | waiting if new else new  # what waits is no reason for a build: only new inputs can end a period
         return Unread([entry for entry in listed if entry.path in chosen], self._unopened(unused))
 
     def _given_up(self) -> set[str]:
@@ -227,6 +228,8 @@ class History:
     def _check_there(self, needed: Mapping[str, str], listed: set[str]) -> None:
         gone = [(path, label) for path, label in needed.items() if path not in listed]
         known = [(path, label) for path, label in gone if self.made[label].accounts]
+        # Records without accounts, of older releases, name all inputs of their build. One of these may be gone without
+        # harm; if all of them are, the period is lost.
         for path, label in known or (gone if len(gone) == len(needed) else ()):
             raise self.unlike(label, f"{path} is gone")
 
@@ -245,6 +248,6 @@ def _moved(record: BuildRecord, entry: Input, calendar: Calendar) -> bool:
     return record.last != calendar.last and entry.path in record.beyond
 
 
-def _periods(record: BuildRecord, path: str) -> Mapping[str, Counted]:
+def _periods(record: BuildRecord, path: str) -> Mapping[str, RecordSum]:
     account = record.accounts.get(path)
     return {} if account is None else account.periods

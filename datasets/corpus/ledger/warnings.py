@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from ticlm.core.periods import Calendar, Period
 from ticlm.datasets.corpus.build_records import REWRITTEN, BuildPlan, BuildRecord
-from ticlm.datasets.corpus.ledger.history import History
+from ticlm.datasets.corpus.ledger.history import BuildHistory
 from ticlm.datasets.corpus.tokenizers import TrainedTokenizer
 
 LITTLE_TEXT = 50
@@ -16,7 +16,7 @@ SHOWN = 5
 """Inputs of one kind that get a line of their own."""
 
 
-def warnings(record: BuildRecord, plan: BuildPlan, history: History, begun: Period | None) -> Iterator[str]:
+def warnings(record: BuildRecord, plan: BuildPlan, history: BuildHistory, begun: Period | None) -> Iterator[str]:
     """Yield the warnings of a build; `begun` is the period that is not over."""
     yield from _some([f"damaged: {what}" for what in record.broken.values()])
     yield from _some([f"left out, as it cannot be read: {why}" for why in record.unread.values()])
@@ -46,7 +46,7 @@ def warnings(record: BuildRecord, plan: BuildPlan, history: History, begun: Peri
     yield from out_of_reach(history)
 
 
-def out_of_reach(history: History) -> Iterator[str]:
+def out_of_reach(history: BuildHistory) -> Iterator[str]:
     """Yield a line for the lost periods that the calendar does not reach."""
     for label in history.out_of_reach:
         until = _end(history.recipe.calendar.period(label))
@@ -69,9 +69,9 @@ def _end(period: Period) -> str:
     return f"{final:%Y%m}" if period.start.day == period.end.day == 1 else f"{final:%Y%m%d}"
 
 
-def _gap(record: BuildRecord, plan: BuildPlan, history: History) -> list[str]:
-    """Return the periods without a document, from the first of the calendar (or from those that stood) to the newest
-    of this build."""
+def _gap(record: BuildRecord, plan: BuildPlan, history: BuildHistory) -> list[str]:
+    """Return the periods without a document, from the first of the calendar (or the first after the finished ones) to
+    the newest of this build."""
     calendar = history.recipe.calendar
     there = {label: calendar.period(label).start for label in (*record.periods, *history.made, *plan.built)}
     if not record.periods:

@@ -85,8 +85,9 @@ class PairRows(_Pairs):
                     for column, (at, sizes) in zip(columns, parts, strict=True)
                 }
 
-    def _sizes(self, block: _Block, columns: tuple[Column, ...]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-        """Return the tokens of each input and target that a row holds, and which pairs make a row."""
+    def _sizes(self, block: _PairBlock, columns: tuple[Column, ...]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+        """Return the tokens of each input and of each target in its row, int64[pairs], and which pairs make a row,
+        bool[pairs]."""
         inputs, targets = (column.length - 1 for column in columns)
         fits = block.target <= targets
         chosen = np.ones_like(fits) if self.long_targets == "cut" else fits
@@ -143,13 +144,13 @@ class SentenceRows(_Pairs):
                 tokens = block.tokens[np.minimum(places, len(block.tokens) - 1)]
                 yield {column.name: np.where(at < sizes, tokens, np.array(column.pad, column.dtype))}
 
-    def _sizes(self, block: _Block, column: Column) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return the tokens of each input that a row holds, and which pairs make a row."""
+    def _sizes(self, block: _PairBlock, column: Column) -> tuple[Ints, NDArray[np.bool_]]:
+        """Return the tokens of each input in its row, int64[pairs], and which pairs make a row, bool[pairs]."""
         room = column.length - block.target
         return np.minimum(block.given, np.maximum(room, 0)), room > 0
 
 
-class _Block(NamedTuple):
+class _PairBlock(NamedTuple):
     """Whole pairs of a stream: `tokens`, and for each pair where its input and its target begin and how many tokens
     they have, without their ends of text, int64[pairs]."""
 
@@ -160,7 +161,7 @@ class _Block(NamedTuple):
     target: Ints
 
 
-def _blocks(stream: TokenStream) -> Iterator[_Block]:
+def _blocks(stream: TokenStream) -> Iterator[_PairBlock]:
     """Cut a stream, in which inputs and targets take turns, into blocks of whole pairs."""
     rest: list[Tokens] = []
     for block in stream.blocks():
@@ -173,7 +174,7 @@ def _blocks(stream: TokenStream) -> Iterator[_Block]:
         rest = [tokens[ends[-1] + 1 :]]
         starts = np.concatenate([[0], ends[:-1] + 1])
         sizes = ends - starts
-        yield _Block(tokens, starts[::2], sizes[::2], starts[1::2], sizes[1::2])
+        yield _PairBlock(tokens, starts[::2], sizes[::2], starts[1::2], sizes[1::2])
 
 
 def _slices(places: Ints, at_once: int) -> Iterator[Any]:

@@ -28,7 +28,7 @@ _FORGED = "<extra_id_"
 Pieces = list[tuple[int, str]]
 
 
-class Encoder(Protocol):
+class TokenEncoder(Protocol):
     """Encodes texts, as `tokenizers.StreamEncoder` does."""
 
     end_of_text: int
@@ -65,7 +65,7 @@ class Marked(NamedTuple):
     spans: list[RowSpan]
 
 
-def marked(marking: Marking, texts: Sequence[str], encoder: Encoder) -> list[Marked]:
+def marked(marking: Marking, texts: Sequence[str], encoder: TokenEncoder) -> list[Marked]:
     """Tag and encode texts. Raises InputError if the tagger is another one here than where the build began."""
     _check(marking)
     found = [_pieces(marking, text, spans) for text, spans in marking.tagger.tagged(texts)]
@@ -115,7 +115,7 @@ def _without_sentinels(piece: str) -> Iterator[str]:
 
 
 def _joined(
-    marking: Marking, pieces: Sequence[tuple[int, list[int]]], spans: Sequence[RowSpan], encoder: Encoder
+    marking: Marking, pieces: Sequence[tuple[int, list[int]]], spans: Sequence[RowSpan], encoder: TokenEncoder
 ) -> Marked:
     tokens: list[int] = []
     tags: list[int] = []

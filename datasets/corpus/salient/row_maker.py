@@ -108,7 +108,7 @@ class _Chunk(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Block:
+class _UnitBlock:
     """Whole documents as units: a span, or one token that is in none.
 
     `starts` [units + 1] says where each unit begins in `tokens`. Before each unit there are `targets_before` tokens of
@@ -122,12 +122,12 @@ class _Block:
     spans_before: Ints
 
     @staticmethod
-    def of(tokens: Tokens, tags: Tags) -> _Block:
+    def of(tokens: Tokens, tags: Tags) -> _UnitBlock:
         first = np.flatnonzero(tags != INSIDE)
         starts = np.append(first, len(tokens))
         is_span = tags[first] == BEGIN
         costs = np.where(is_span, np.diff(starts) + 1, 0)
-        return _Block(tokens, tags, starts, _sums(costs), _sums(is_span))
+        return _UnitBlock(tokens, tags, starts, _sums(costs), _sums(is_span))
 
     def documents(self, end_of_text: int) -> Iterator[tuple[int, int]]:
         """Yield each document's units [begin, end), without its end of text."""
@@ -138,12 +138,13 @@ class _Block:
 
 
 def _sums(values: NDArray[Any]) -> Ints:
+    """Return int64[n + 1], the sum of the values before each of n places, and of all."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(values, dtype=np.int64)])
 
 
 def _blocks(
     stream: TokenStream, columns: tuple[Column, ...], left: Counter[str]
-) -> Iterator[tuple[_Block, list[_Chunk]]]:
+) -> Iterator[tuple[_UnitBlock, list[_Chunk]]]:
     """Yield whole documents with their chunks, and count in `left` the tokens that are in none, by reason."""
     rest: list[tuple[Tokens, Tags]] = []
     for tokens, tags in zip(stream.blocks(), stream.tags(), strict=True):
@@ -154,11 +155,11 @@ def _blocks(
         cut = int(ends[-1]) + 1
         whole = [*rest, (tokens[:cut], tags[:cut])]
         rest = [(tokens[cut:], tags[cut:])]
-        block = _Block.of(np.concatenate([some for some, _ in whole]), np.concatenate([some for _, some in whole]))
+        block = _UnitBlock.of(np.concatenate([some for some, _ in whole]), np.concatenate([some for _, some in whole]))
         yield block, list(_chunks(block, stream.end_of_text, columns[0].length, columns[1].length, left))
 
 
-def _chunks(block: _Block, end_of_text: int, inputs: int, targets: int, left: Counter[str]) -> Iterator[_Chunk]:
+def _chunks(block: _UnitBlock, end_of_text: int, inputs: int, targets: int, left: Counter[str]) -> Iterator[_Chunk]:
     """Cut every document of a block into chunks, and yield those that have a span."""
     kinds = block.tags[block.starts[:-1]]
     titles, long = _sums(kinds == TITLE), np.append(np.flatnonzero(kinds == LONG), len(kinds))
@@ -189,7 +190,7 @@ def _chunks(block: _Block, end_of_text: int, inputs: int, targets: int, left: Co
 
 
 def _rows(
-    stream: TokenStream, block: _Block, chunks: list[_Chunk], columns: tuple[Column, ...], before: int
+    stream: TokenStream, block: _UnitBlock, chunks: list[_Chunk], columns: tuple[Column, ...], before: int
 ) -> dict[str, Tokens]:
     """Make the rows of chunks; `before` spans were in earlier blocks."""
     sentinels = np.array(stream.sentinels, columns[0].dtype)

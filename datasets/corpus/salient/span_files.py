@@ -1,4 +1,4 @@
-"""Files of spans: those of a part in the order of its tokens, and those of each row of a shard.
+"""Files of spans: the spans of a part in the order of its tokens, and the spans of each row of a shard.
 
 <staging>/periods/<period>/tokens/<part>.tags     one byte per token (`marking`)
 <staging>/periods/<period>/tokens/<part>.spans    Parquet: text and label of each span of the part, in order

@@ -9,6 +9,7 @@ from typing import Any
 
 from ticlm.core import settings
 from ticlm.core.kinds import Kinds
+from ticlm.core.reading.packaged import holders
 from ticlm.core.settings import Settings
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.seams import Penalty
@@ -102,16 +103,27 @@ def settings_in(annotation: Any) -> list[type[Settings]]:
     return [kind for part in getattr(annotation, "__args__", ()) for kind in settings_in(part)]
 
 
-def _of_examples(name: str) -> bool:
-    return settings.names(name, FILES["recipe"].folder, "examples")
+def _of_examples(file: str) -> bool:
+    folder = FILES["recipe"].folder
+    return settings.names(_held(folder)[file][0], folder, "examples")
 
 
 def _files(folder: str) -> Names:
-    """Return the packaged files of a folder, each with the first sentence of the comment at its beginning."""
-    return {
-        name: _first_line(files("ticlm").joinpath(folder, f"{name}.yaml").read_text())
-        for name in settings.packaged(folder)
-    }
+    """Return the packaged files of a folder, each with the first sentence of the comment at its beginning, and with the
+    names of its variants."""
+    lines = {}
+    for file, held in _held(folder).items():
+        line = _first_line(files("ticlm").joinpath(folder, f"{file}.yaml").read_text())
+        lines[file] = line if held == [file] else f"{line} ({', '.join(held)})"
+    return lines
+
+
+def _held(folder: str) -> dict[str, list[str]]:
+    """Return the packaged files of a folder with the names that each holds: its own, or those of its variants."""
+    found: dict[str, list[str]] = {}
+    for name, file in holders(folder).items():
+        found.setdefault(file, []).append(name)
+    return dict(sorted(found.items()))
 
 
 def _first_line(text: str) -> str:

@@ -23,8 +23,9 @@ from ticlm.core.remote.credentials import (
     whole,
     without_credentials,
 )
-from ticlm.datasets.io.documents import FileDocuments, Input
+from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.fetching import Unreachable
+from ticlm.datasets.io.file_documents import FileDocuments
 from ticlm.platform.cli.console import PlainConsole
 from ticlm.platform.results.setup import StudyRequest
 

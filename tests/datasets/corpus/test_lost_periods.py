@@ -18,7 +18,7 @@ from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError, RunError
 from ticlm.core.store import Store
 from ticlm.datasets.corpus import build_records
-from ticlm.datasets.corpus.ledger.history import History
+from ticlm.datasets.corpus.ledger.history import BuildHistory
 from ticlm.datasets.corpus.show import overview
 from ticlm.datasets.io.documents import Input
 from ticlm.platform.run.check import check
@@ -296,7 +296,7 @@ def test_a_build_that_is_refused_keeps_the_filters_of_a_window(loop: None, tmp_p
 def test_the_inputs_of_a_period_are_listed_once(loop: None, tmp_path: Path) -> None:
     folder = _months(tmp_path / "texts")
     corpus, _ = built(folder, tmp_path, periods=CALENDAR)
-    history = History.of(corpus.store, recipe(folder, periods=CALENDAR))
+    history = BuildHistory.of(corpus.store, recipe(folder, periods=CALENDAR))
     listed = 0
 
     class Inputs(tuple[Input, ...]):
@@ -306,6 +306,6 @@ def test_the_inputs_of_a_period_are_listed_once(loop: None, tmp_path: Path) -> N
             return super().__iter__()
 
     record = history.records[0].model_copy(update={"inputs": Inputs(history.records[0].inputs)})
-    counted = History(history.recipe, [record], history.built)
+    counted = BuildHistory(history.recipe, [record], history.built)
     assert record.periods and all(counted.entries(label) for label in record.periods for _ in range(9))
     assert 0 < listed <= len(record.periods)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.truth.encyclopedia import EncyclopediaTruth, truth
+from benchmarks.truth.names import names_pipeline
 
 from ticlm.core import settings
 from ticlm.core.examples import Example, Examples
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
-from ticlm.datasets.synthetic.encyclopedia_truth import EncyclopediaTruth, truth
-from ticlm.datasets.synthetic.pipeline import names_pipeline
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
 WORLD = SyntheticWorld(edition="fast", towns=8, firms=8, clubs=4, offices=3, stories=3)

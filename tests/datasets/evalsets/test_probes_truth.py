@@ -5,17 +5,15 @@ EvolvingQA's questions are in test_evolving_truth.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from datetime import date, timedelta
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
-from paths import ROOT
+from benchmarks.experiments import probes_truth
+from benchmarks.truth.wikidata import fact_changes
 
 from ticlm.core import settings
 from ticlm.core.errors import InputError
@@ -25,7 +23,6 @@ from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.examples.blanks import BLANK, PROMPT
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
 from ticlm.datasets.synthetic.facts import Fact
-from ticlm.datasets.synthetic.wikidata_truth import fact_changes
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
 WORLD = SyntheticWorld(
@@ -44,16 +41,6 @@ PROBES = {
 }
 
 
-@pytest.fixture(scope="module")
-def compare() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ROOT))
-    try:
-        from benchmarks.experiments import probes_truth
-    finally:
-        sys.path.remove(str(ROOT))
-    yield probes_truth
-
-
 def made(root: Path, name: str, given: dict[str, Any], **more: Any) -> tuple[Examples, Any]:
     recipe = settings.parse(
         ExampleSetRecipe, {"name": name, "version": 1, "examples": given, "executor": "process", **more}, "test"
@@ -61,10 +48,14 @@ def made(root: Path, name: str, given: dict[str, Any], **more: Any) -> tuple[Exa
     return build(recipe, str(root)), recipe.examples
 
 
-def test_probes_of_the_world_are_true(tmp_path: Path, compare: ModuleType) -> None:
+def test_probes_of_the_world_are_true(tmp_path: Path) -> None:
     given = {"world": WORLD.model_dump(), "periods": {"initial": "202301", "last": "202304"}}
     stated, every = (
-        list(compare.of_synthetic_probes(*made(tmp_path, name, {"kind": "synthetic-probes", "statements": n, **given})))
+        list(
+            probes_truth.of_synthetic_probes(
+                *made(tmp_path, name, {"kind": "synthetic-probes", "statements": n, **given})
+            )
+        )
         for name, n in (("stated", 1), ("every", 0))
     )
     assert [one.subset for one in every] == ["invariant", "updated", "new"]
@@ -74,11 +65,9 @@ def test_probes_of_the_world_are_true(tmp_path: Path, compare: ModuleType) -> No
 
 
 @pytest.mark.nightly
-def test_fill_in_questions_ask_for_what_changed_and_what_stayed_in_sentences_that_say_so(
-    tmp_path: Path, compare: ModuleType
-) -> None:
+def test_fill_in_questions_ask_for_what_changed_and_what_stayed_in_sentences_that_say_so(tmp_path: Path) -> None:
     questions, given = made(tmp_path, "cloze", {"kind": "wiki-questions", "wiki": WIKI, "wikidata": WIKIDATA})
-    changed, unchanged = compare.of_cloze(questions, given)
+    changed, unchanged = probes_truth.of_cloze(questions, given)
     assert changed.found == changed.true and len(changed.true) > 60
     assert unchanged.found == unchanged.true and len(unchanged.true) > 300
     for day, label in zip(DAYS[1:], questions.periods, strict=True):
@@ -90,14 +79,14 @@ def test_fill_in_questions_ask_for_what_changed_and_what_stayed_in_sentences_tha
             assert sentence.casefold() in {said.casefold() for said in _with_blank(fact)}
 
 
-def test_wiki_probes_are_the_facts_that_stayed_are_new_or_were_updated(tmp_path: Path, compare: ModuleType) -> None:
+def test_wiki_probes_are_the_facts_that_stayed_are_new_or_were_updated(tmp_path: Path) -> None:
     probes, given = made(tmp_path, "facts", {**PROBES, "wikidata": WIKIDATA})
-    agreements = list(compare.of_wiki_probes(probes, given))
+    agreements = list(probes_truth.of_wiki_probes(probes, given))
     assert [one.subset for one in agreements] == ["same", "new", "updated"]
     assert all(one.found == one.true and len(one.true) > 20 for one in agreements), "the articles state every fact"
 
 
-def test_wiki_probes_are_left_out_where_the_text_does_not_say_so(tmp_path: Path, compare: ModuleType) -> None:
+def test_wiki_probes_are_left_out_where_the_text_does_not_say_so(tmp_path: Path) -> None:
     """Wikidata is five days ahead of the wiki here, and facts change within the first ten days of a month."""
     ahead = [day + timedelta(days=5) for day in DAYS]
     wikidata = {**WIKIDATA, "days": [f"{day:%Y%m%d}" for day in ahead]}
@@ -105,7 +94,7 @@ def test_wiki_probes_are_left_out_where_the_text_does_not_say_so(tmp_path: Path,
     found: dict[str, set[tuple[str, ...]]] = {"same": set(), "new": set(), "updated": set()}
     for label, manifest in probes.periods.items():
         for one in (one for subset in manifest.subsets for one in probes.read(label, subset)):
-            fact = compare.folded(label, one.about["title"], one.about["relation"], str(one.answer))
+            fact = probes_truth.folded(label, one.about["title"], one.about["relation"], str(one.answer))
             found[one.about["category"]].add(fact)
     true: dict[str, set[tuple[str, ...]]] = {fate: set() for fate in found}
     left = Counter[str]()
@@ -114,7 +103,7 @@ def test_wiki_probes_are_left_out_where_the_text_does_not_say_so(tmp_path: Path,
         for fate in found:
             for triple in getattr(month, fate):
                 if triple[2].casefold() in texts.get(triple[0], ("", ""))[fate == "same"]:
-                    true[fate].add(compare.folded(f"{day:%Y%m}", *triple))
+                    true[fate].add(probes_truth.folded(f"{day:%Y%m}", *triple))
                 else:
                     left[fate] += 1
     assert found == true

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.truth.encyclopedia import truth
 from paths import SHARED
 
 from ticlm.core import settings
@@ -17,7 +18,6 @@ from ticlm.core.examples import Examples
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, build
 from ticlm.datasets.io.unpack import unpacked
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
-from ticlm.datasets.synthetic.encyclopedia_truth import truth
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
 MEDIAWIKI = SHARED / "mediawiki"

@@ -14,9 +14,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.settings import parse
 from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
-from ticlm.datasets.examples.parts_of_speech import GROUPS, PartsOfSpeech
-from ticlm.datasets.examples.proper_nouns import ProperNouns
-from ticlm.datasets.examples.word_tags import WordTagger
+from ticlm.datasets.examples.word_tags import GROUPS, PartsOfSpeech, ProperNouns, WordTagger
 from ticlm.methods.objectives import Causal
 from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.tasks.parts_of_speech import PartOfSpeechPerplexity

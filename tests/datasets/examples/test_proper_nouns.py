@@ -17,8 +17,7 @@ from ticlm.core.examples import Example
 from ticlm.datasets.evalsets import recipe as benchmark
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.examples import word_tags
-from ticlm.datasets.examples.proper_nouns import ProperNouns
-from ticlm.datasets.examples.word_tags import WordTagger, marked
+from ticlm.datasets.examples.word_tags import ProperNouns, WordTagger, marked
 from ticlm.datasets.io.ray_map import RayExecutor
 
 pytest.importorskip("spacy")

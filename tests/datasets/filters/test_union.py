@@ -31,9 +31,9 @@ from ticlm.datasets.filters.union import (
     REFINEDWEB,
     AnyFilter,
     Filter,
+    FilterOutcome,
     Function,
     MinChars,
-    Outcome,
     ShareOfDocuments,
     passed,
 )
@@ -127,7 +127,7 @@ def test_words_are_counted_as_fasttext_counts_them(text: str, words: int) -> Non
 
 def test_a_good_page_passes_all_filters_of_refinedweb_unchanged() -> None:
     result = passed(document(PAGE), REFINEDWEB)
-    assert result == Outcome(document(PAGE))
+    assert result == FilterOutcome(document(PAGE))
 
 
 def test_the_filters_of_refinedweb_stand_in_the_papers_order() -> None:
@@ -140,11 +140,13 @@ def test_the_filters_of_refinedweb_stand_in_the_papers_order() -> None:
 
 def test_a_document_says_which_steps_changed_it_and_which_left_it_out() -> None:
     steps: Sequence[Filter] = (MinChars(chars=2), Newlines(), RemoveUrls(), MinChars(chars=5))
-    assert passed(document("a\n\n\n\nb www.a.org"), steps) == Outcome(None, "shorter than 5 characters", 3, (1, 2))
-    assert passed(document("a"), steps) == Outcome(None, "shorter than 2 characters", 0)
+    assert passed(document("a\n\n\n\nb www.a.org"), steps) == FilterOutcome(
+        None, "shorter than 5 characters", 3, (1, 2)
+    )
+    assert passed(document("a"), steps) == FilterOutcome(None, "shorter than 2 characters", 0)
     whole = passed(document("abc\n\n\nd"), steps)
-    assert whole == Outcome(document("abc\n\nd"), edited=(1,))
-    assert passed(document("a"), ()) == Outcome(document("a"))
+    assert whole == FilterOutcome(document("abc\n\nd"), edited=(1,))
+    assert passed(document("a"), ()) == FilterOutcome(document("a"))
 
 
 def shout(given: Document) -> Document:

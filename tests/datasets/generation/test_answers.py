@@ -7,7 +7,7 @@ import pytest
 from ticlm.datasets.generation import rules
 from ticlm.datasets.generation.answers import same, span_of
 from ticlm.datasets.generation.filters import GIVEN_AWAY, IN_QUESTION, NOT_LISTED, QuestionFilters, compared
-from ticlm.datasets.generation.passages import Draft, Passage, TaggedText, as_example
+from ticlm.datasets.generation.passages import ArticlePassage, Draft, TaggedText, as_example
 from ticlm.datasets.generation.replies import Reply
 from ticlm.datasets.generation.stand_in import deterministic
 from ticlm.datasets.text.spans import Span, restore
@@ -49,11 +49,11 @@ def draft(question: str, *answers: str) -> Draft:
         TaggedText(text, tuple(spans))
         for text, spans in RulesTagger().tagged([OLD, f"{NEW} She is 28 and not Ada Stone."])
     ]
-    return Draft(Passage("7#1", "Brenford", "7", versions[1], versions[0]), question, answers)
+    return Draft(ArticlePassage("7#1", "Brenford", "7", versions[1], versions[0]), question, answers)
 
 
 MAYOR = "Who is the mayor?"
-ARCHES = Passage(
+ARCHES = ArticlePassage(
     *("7#2", "Brenford", "7"),
     TaggedText("It has 28 arches.", (Span(7, 9),)),
     TaggedText("It has Twenty-Eight arches.", (Span(7, 19),)),

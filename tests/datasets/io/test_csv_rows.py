@@ -9,7 +9,7 @@ import pytest
 
 from ticlm.datasets.io import csv_rows
 from ticlm.datasets.io.csv_rows import SWALLOWED, UNEVEN
-from ticlm.datasets.io.records import Unusable
+from ticlm.datasets.io.records import BadRecord
 
 HEADER = "id,input,output\n"
 GOOD = "".join(f"{n},in {n},out {n}\n" for n in range(500))
@@ -20,8 +20,8 @@ def read(folder: Path, text: str) -> tuple[list[tuple[str, ...]], list[tuple[int
     path = folder / "x.csv"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     found = list(csv_rows.rows(str(path)))
-    rows = [tuple(row.values()) for _, row in found if not isinstance(row, Unusable)]
-    return rows, [(line, row.reason) for line, row in found if isinstance(row, Unusable)]
+    rows = [tuple(row.values()) for _, row in found if not isinstance(row, BadRecord)]
+    return rows, [(line, row.reason) for line, row in found if isinstance(row, BadRecord)]
 
 
 @pytest.mark.parametrize("bad", ['a,b,"open', 'a,"open,c', '"', 'a,b,""",'])

@@ -22,10 +22,11 @@ from ticlm.core.periods import Calendar
 from ticlm.core.settings import load, packaged, parse
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.splits import Splits
-from ticlm.datasets.filters.union import MinChars, Outcome, passed
+from ticlm.datasets.filters.union import FilterOutcome, MinChars, passed
 from ticlm.datasets.io import records as formats
 from ticlm.datasets.io.dates import moment
-from ticlm.datasets.io.documents import Bad, Document, Fields, FileDocuments, Piece
+from ticlm.datasets.io.documents import Bad, Document, Fields, Piece
+from ticlm.datasets.io.file_documents import FileDocuments
 
 MAY = datetime(2013, 5, 1, tzinfo=UTC)
 
@@ -257,7 +258,9 @@ def test_a_split_follows_from_the_id_alone() -> None:
 def test_filters_say_why(tmp_path: Path) -> None:
     document = Document("Hello", "u", MAY)
     assert passed(document, [MinChars(chars=5)]).document is document
-    assert passed(document, [MinChars(chars=5), MinChars(chars=6)]) == Outcome(None, "shorter than 6 characters", 1)
+    assert passed(document, [MinChars(chars=5), MinChars(chars=6)]) == FilterOutcome(
+        None, "shorter than 6 characters", 1
+    )
 
 
 @pytest.mark.parametrize(

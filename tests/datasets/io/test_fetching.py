@@ -14,8 +14,9 @@ import web
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar
 from ticlm.datasets.io import fetching, records
-from ticlm.datasets.io.documents import Document, FileDocuments
+from ticlm.datasets.io.documents import Document
 from ticlm.datasets.io.fetching import Patience, Unreachable, listed, opened
+from ticlm.datasets.io.file_documents import FileDocuments
 
 DATA = random.Random(0).randbytes(100_000)
 BLOCK = 30_000

@@ -18,7 +18,8 @@ import zstandard
 
 from ticlm.core.periods import Calendar
 from ticlm.datasets.io import records as formats
-from ticlm.datasets.io.documents import Bad, Document, Fields, FileDocuments
+from ticlm.datasets.io.documents import Bad, Document, Fields
+from ticlm.datasets.io.file_documents import FileDocuments
 
 
 def _records(count: int) -> list[dict[str, Any]]:

@@ -6,9 +6,9 @@ import pytest
 
 from ticlm.datasets.probes import decisions
 from ticlm.datasets.probes.answers import agreement
-from ticlm.datasets.probes.candidates import Article, Candidate, by_rules, cut, question_of, subjects, unusable
+from ticlm.datasets.probes.candidates import Candidate, DatedArticle, by_rules, cut, question_of, subjects, unusable
 from ticlm.datasets.probes.matching import Stated, named, settled, stated
-from ticlm.datasets.probes.old_corpus import Passage
+from ticlm.datasets.probes.old_corpus import OldPassage
 from ticlm.datasets.text.matching import normalised
 from ticlm.datasets.text.taggers import RulesTagger
 
@@ -72,15 +72,15 @@ def test_rules_take_the_newest_answer_and_no_answer_that_alternates() -> None:
 
 def test_the_old_corpus_answers_in_the_words_of_the_question() -> None:
     def found(text: str) -> list[str]:
-        return [one.answer for one in stated(MAYOR, [Passage(text, "old", "2023-01-01")], NAMES, 0.6)]
+        return [one.answer for one in stated(MAYOR, [OldPassage(text, "old", "2023-01-01")], NAMES, 0.6)]
 
     assert found("At night the mayor of Brenford is Ada Stone.") == ["Ada Stone"]
     assert found("The mayor of Calden is Ada Stone.") == [], "another town"
     assert found("The baker of Brenford is Ada Stone.") == [], "another relation"
     assert found("The mayor of Brenford met Ada Stone.") == [], "another place in the sentence"
     assert found("The mayor of Brenford is 44.") == [], "another kind of answer"
-    assert named(MAYOR, [Passage("Rain.\nBrenford is wet.", "old", "")])
-    assert not named(MAYOR, [Passage("Rain.\nCalden is wet.", "old", "")])
+    assert named(MAYOR, [OldPassage("Rain.\nBrenford is wet.", "old", "")])
+    assert not named(MAYOR, [OldPassage("Rain.\nCalden is wet.", "old", "")])
 
 
 def test_questions_are_turned_around_where_that_is_safe() -> None:
@@ -90,7 +90,7 @@ def test_questions_are_turned_around_where_that_is_safe() -> None:
 
 
 def test_what_cannot_be_asked_has_a_reason() -> None:
-    article = Article(
+    article = DatedArticle(
         "a",
         "Storm hits Old Harbour\n"
         'She is the mayor of Port Brenford today. He said: "The mayor of Calden met Ada Stone." '

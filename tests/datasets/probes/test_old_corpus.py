@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ticlm.core.store import Store
-from ticlm.datasets.probes.old_corpus import RECORD, OldCorpus, Passage, build, passages_of
+from ticlm.datasets.probes.old_corpus import RECORD, OldCorpusIndex, OldPassage, build, passages_of
 
 TEXTS = {
     "a": "The mayor of Brenford is Ada Stone.",
@@ -23,10 +23,10 @@ def test_what_was_indexed_is_found(tmp_path: Path, kind: str) -> None:
     passages = [one for name, text in TEXTS.items() for one in passages_of(text, name, "2023-01-01")]
     assert build(store, "index/x", passages) == 3 and store.exists(f"index/x/{RECORD}")
     with store.local("index/x") as folder:
-        corpus = OldCorpus(folder)
+        corpus = OldCorpusIndex(folder)
         found = corpus.search(["mayor of Calden", "zzz", "", "rain"], 2)
         assert [[one.document for one in several] for several in found] == [["b", "a"], [], [], ["c"]]
-        assert found[3] == [Passage("Rain fell.\nNobody was surprised.", "c", "2023-01-01")]
+        assert found[3] == [OldPassage("Rain fell.\nNobody was surprised.", "c", "2023-01-01")]
         assert corpus.has_sentences(["rain fell", "Rain rose.", "Nobody was surprised."]) == [True, False, True]
         assert corpus.has_word("Ada") and not corpus.has_word("Eve")
         assert len(corpus.search(["mayor"], 50)[0]) == 2

@@ -7,10 +7,10 @@ from datetime import date, timedelta
 from itertools import pairwise
 
 import pytest
+from benchmarks.truth.encyclopedia import EncyclopediaTruth, truth
 
 from ticlm.core.errors import InputError
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaArticle, EncyclopediaStyle, in_words
-from ticlm.datasets.synthetic.encyclopedia_truth import EncyclopediaTruth, truth
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
 WORLD = SyntheticWorld(edition="fast", towns=4, firms=4, clubs=2, offices=2, stories=2)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticlm.datasets.text import diffs
-from ticlm.datasets.text.diffs import Passage, TooRepetitive, key, passages
+from ticlm.datasets.text.diffs import DiffPassage, TooRepetitive, key, passages
 from ticlm.datasets.text.sentences import sentences
 
 OLD = ["Alpha is one.", "Beta has 3.14 units. It is old.", "Gamma stays."]
@@ -42,9 +42,9 @@ def test_case_punctuation_and_spacing_are_no_change() -> None:
 
 def test_a_changed_paragraph_of_the_same_sentences_in_another_order_keeps_the_longest_run() -> None:
     assert passages(["A one. B two. C three."], ["C three. A one. B two."]) == [
-        Passage("C three.", True, moved=True),
-        Passage("A one.", False),
-        Passage("B two.", False),
+        DiffPassage("C three.", True, moved=True),
+        DiffPassage("A one.", False),
+        DiffPassage("B two.", False),
     ]
 
 
@@ -76,8 +76,8 @@ def test_lines_that_repeat_without_end_are_refused_rather_than_compared_for_hour
 
 @given(TEXTS)
 def test_a_text_against_itself_has_not_changed_and_against_nothing_is_all_new(text: list[str]) -> None:
-    assert passages(text, text) == [Passage(line, False) for line in text]
-    assert passages([], text) == [Passage(line, True) for line in text]
+    assert passages(text, text) == [DiffPassage(line, False) for line in text]
+    assert passages([], text) == [DiffPassage(line, True) for line in text]
 
 
 @given(TEXTS, TEXTS)

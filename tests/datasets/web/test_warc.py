@@ -26,8 +26,9 @@ from ticlm.datasets.io.documents import Bad, Skipped
 from ticlm.datasets.text.charset import decoded
 from ticlm.datasets.web.fast_warc import sound
 from ticlm.datasets.web.warc import PageRules, PageText, pages
-from ticlm.datasets.web.warc_records import Damage, WarcRecord, carefully, records
+from ticlm.datasets.web.warc_records import DamagedRecord, WarcRecord, carefully, records
 
+Outcome = WarcRecord | DamagedRecord
 REAL = SHARED / "warc"
 PACKINGS = {"plain": web.plain, "gz": web.gz, "solid": web.solid, "zst": web.zst}
 SENTENCE = "A page has a sentence that is long enough to stay. "
@@ -552,14 +553,14 @@ def test_a_flipped_byte_of_a_real_archive_costs_one_record_at_most(at: int, flip
     data = bytearray((REAL / "dolma/sample-0000.warc.gz").read_bytes())
     data[at] ^= flip
     found = list(records(io.BytesIO(bytes(data)), 1 << 24))
-    assert sum(isinstance(one, Damage) for one in found) <= 1
+    assert sum(isinstance(one, DamagedRecord) for one in found) <= 1
     assert len(found) == 48
 
 
 # --- fastwarc and careful reading
 
 
-def both(data: bytes, most_bytes: int = 1 << 24) -> tuple[list[WarcRecord | Damage], list[WarcRecord | Damage]]:
+def both(data: bytes, most_bytes: int = 1 << 24) -> tuple[list[Outcome], list[Outcome]]:
     return list(records(io.BytesIO(data), most_bytes)), list(carefully(io.BytesIO(data), most_bytes))
 
 

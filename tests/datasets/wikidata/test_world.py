@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.truth.wikidata import FactChanges, NamedTriple, fact_changes
 
 from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint
@@ -20,7 +21,6 @@ from ticlm.core.store import Store
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
 from ticlm.datasets.synthetic.wikidata import SyntheticWikidata
-from ticlm.datasets.synthetic.wikidata_truth import FactChanges, NamedTriple, fact_changes
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.wiki.dumps import WikiDumps
 from ticlm.datasets.wikidata.changes import TripletChange, changes

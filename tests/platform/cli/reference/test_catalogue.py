@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from ticlm.core import settings
 from ticlm.core.errors import InputError
+from ticlm.core.reading.packaged import holders
 from ticlm.core.settings import Settings, parse
 from ticlm.core.store import Attempt, Store
 from ticlm.methods.catalog import CATALOG
@@ -49,7 +50,8 @@ NEEDED = {
 PACKAGED = [
     (kind, name)
     for kind, listed in (("study", names.studies), ("recipe", names.recipes), ("examples", names.examples))
-    for name in listed()
+    for name, file in holders(FILES[kind].folder).items()
+    if file in listed()
 ] + [("tasks", "core"), ("preset", "paper"), ("preset", "paper-1b"), ("preset", "standard")]
 
 

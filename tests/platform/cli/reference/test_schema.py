@@ -94,8 +94,9 @@ def test_what_is_packaged_is_taken(kind: str, name: str) -> None:
     needed = {} if kind == "study" else NEEDED.get(name, {})
     whole, _ = settings.resolved(FILES[kind].settings, name, folder)
     whole = settings.merged(whole, needed)
-    written = settings.merged(yaml.safe_load((ROOT / folder / f"{name}.yaml").read_text()), needed)
-    for value in (whole, written):
+    file = ROOT / folder / f"{name}.yaml"
+    written = yaml.safe_load(file.read_text()) if file.is_file() else {"variants": ()}
+    for value in (whole, *([] if "variants" in written else [settings.merged(written, needed)])):
         assert [error.message[:300] for error in validator(kind).iter_errors(as_json(value))] == []
     assert not refused_by_settings(kind, whole)
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.datasets.examples.frames import Frame, frames
+from ticlm.datasets.evalsets.tic_stackexchange import Frame, frames
 
 COUNTS = st.dictionaries(st.integers(0, 30), st.integers(0, 9))
 
