@@ -23,8 +23,8 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic_core import PydanticCustomError, PydanticOmit, core_schema
 
 from ticlm.core.errors import InputError
+from ticlm.core.reading.settings_errors import first_error
 from ticlm.core.settings import Settings
-from ticlm.core.settings_errors import first_error
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler

@@ -13,9 +13,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ticlm.core.errors import InputError
+from ticlm.core.extras import Extra
 from ticlm.core.reading import mappings
 from ticlm.core.reading.plain import plain_at
-from ticlm.core.settings_errors import one_line
+from ticlm.core.reading.settings_errors import one_line
 
 
 class Settings(BaseModel):
@@ -38,6 +39,10 @@ class Settings(BaseModel):
         """Return the fields that identities leave out. A class that gets a field later names it here while it has the
         value that means what was done before there was such a field, so that finished work keeps its id."""
         return frozenset()
+
+    def extras(self) -> tuple[Extra, ...]:
+        """Return the packages beyond the base that this value needs; not those of the settings within it."""
+        return ()
 
 
 S = TypeVar("S", bound=Settings)

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from ticlm.core import extensions
 from ticlm.core.errors import TiclmError
+from ticlm.core.reading.settings_errors import one_line
 from ticlm.core.settings import Settings
-from ticlm.core.settings_errors import one_line
 
 PROGRAMMING = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, NameError, NotImplementedError, TypeError),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ticlm.core import paths
-from ticlm.core.errors import InputError
+from ticlm.core.errors import InputError, TiclmWarning
+from ticlm.core.extras import require
 from ticlm.platform.study.plan import Plan
 
 if TYPE_CHECKING:
@@ -48,10 +50,18 @@ class Expected:
 def expected(plan: Plan, others: Sequence[Plan]) -> Expected | None:
     """Return what the finished methods of other plans predict for the continual methods of a plan.
 
-    Without other plans, the plan's own finished methods predict the others; None if too few are finished, or all are.
+    Without other plans, the plan's own finished methods predict the others; None if too few are finished, or all are,
+    and with a warning if SciPy is missing.
     Raises InputError if the methods of the other plans are too few, or their studies do not fit.
     """
     if not others and not _some_finished(plan):
+        return None
+    try:
+        require("--predict-from" if others else "what this plan can expect", "stats", "scipy")
+    except InputError as error:
+        if others:
+            raise
+        warnings.warn(str(error), TiclmWarning, stacklevel=2)  # nobody asked: the plan is shown without it
         return None
     from ticlm.platform.forecast import features
     from ticlm.platform.forecast.finished import LEAST, finished_of, joined
