@@ -39,12 +39,16 @@ def installed(module: str) -> bool:
         return False
 
 
+def missing(owner: str, name: str, *modules: str) -> str:
+    """Return a line that says which module of an extra `owner` needs, and how to install it; "" if all are there."""
+    absent = next((module for module in modules if not installed(module)), None)
+    return "" if absent is None else f"{owner} needs {TITLES.get(absent, absent)}: pip install 'ticlm[{name}]'"
+
+
 def require(owner: str, name: str, *modules: str) -> None:
-    """Raise InputError, which says what `owner` needs and how it is installed, unless all modules of an extra are
-    there."""
-    for module in modules:
-        if not installed(module):
-            raise InputError(f"{owner} needs {TITLES.get(module, module)}: pip install 'ticlm[{name}]'")
+    """Raise InputError with the line of `missing`, if there is one."""
+    if line := missing(owner, name, *modules):
+        raise InputError(line)
 
 
 def check(settings: Any, where: str = "") -> None:

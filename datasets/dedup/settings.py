@@ -49,7 +49,7 @@ class Deduplicate(Settings):
     """Seed of the filter's hashes."""
 
     def extras(self) -> tuple[Extra, ...]:
-        return (Extra("web", ("numba", "regex")),)
+        return (Extra("web", ("numba",)),)
 
     @model_validator(mode="after")
     def _sized(self) -> Deduplicate:

@@ -63,7 +63,7 @@ class CleanLines(Settings):
     """Leave out a page that loses more than this share of its words (0 to 1)."""
 
     def extras(self) -> tuple[Extra, ...]:
-        return (Extra("web", ("numba", "regex")),)
+        return (Extra("web", ("numba",)),)
 
     def __call__(self, document: Document) -> Document | str:
         before = count_words(document.text)

@@ -65,7 +65,7 @@ class WordCount(Settings):
     """Largest number of words of a page."""
 
     def extras(self) -> tuple[Extra, ...]:
-        return (Extra("web", ("numba", "regex")),)
+        return (Extra("web", ("numba",)),)
 
     def __call__(self, document: Document) -> Document | str:
         words = count_words(document.text)

@@ -38,7 +38,7 @@ class Repetition(Settings):
     """(n, limit) of the share of characters in any n-gram that occurs more than once; no character counts twice."""
 
     def extras(self) -> tuple[Extra, ...]:
-        return (Extra("web", ("numba", "regex")),)
+        return (Extra("web", ("numba",)),)
 
     def __call__(self, document: Document) -> Document | str:
         return self._of_segments(document.text) or self._of_ngrams(document.text) or document

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError, TiclmWarning
-from ticlm.core.extras import require
+from ticlm.core.extras import missing
 from ticlm.platform.study.plan import Plan
 
 if TYPE_CHECKING:
@@ -56,12 +56,10 @@ def expected(plan: Plan, others: Sequence[Plan]) -> Expected | None:
     """
     if not others and not _some_finished(plan):
         return None
-    try:
-        require("--predict-from" if others else "what this plan can expect", "stats", "scipy")
-    except InputError as error:
+    if line := missing("--predict-from" if others else "the forecast of a plan", "stats", "scipy"):
         if others:
-            raise
-        warnings.warn(str(error), TiclmWarning, stacklevel=2)  # nobody asked: the plan is shown without it
+            raise InputError(line)
+        warnings.warn(line, TiclmWarning, stacklevel=2)  # nobody asked for it: the plan is shown without
         return None
     from ticlm.platform.forecast import features
     from ticlm.platform.forecast.finished import LEAST, finished_of, joined

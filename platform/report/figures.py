@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ticlm.core.errors import TiclmWarning
-from ticlm.core.extras import installed
+from ticlm.core.extras import missing
 from ticlm.core.quantities import printable
 from ticlm.platform.display.templates import asset
 
@@ -64,13 +64,8 @@ def draw(data: Mapping[str, object], folder: Path) -> list[Path]:
 
 
 def _write(data: str, folder: Path) -> list[Path]:
-    png_too = installed("resvg_py")
-    if not png_too:
-        warnings.warn(
-            "figures are drawn as SVG alone; PNG files need resvg-py: pip install 'ticlm[charts]'",
-            TiclmWarning,
-            stacklevel=2,
-        )
+    if line := missing("figures are SVG alone, as PNG", "charts", "resvg_py"):
+        warnings.warn(line, TiclmWarning, stacklevel=2)
     written: list[Path] = []
     with as_file(asset("DejaVuSans.ttf")) as font:
         for parts, svg in _call("figures", data):
@@ -81,7 +76,7 @@ def _write(data: str, folder: Path) -> list[Path]:
             png, text = folder / f"{name}.png", folder / f"{name}.svg"
             svg = printable(svg)  # without characters that XML does not have
             known = not UNCOVERED.search(svg)
-            if png_too:
+            if not line:
                 from resvg_py import svg_to_bytes
 
                 png.write_bytes(svg_to_bytes(svg, zoom=ZOOM, font_files=[str(font)], skip_system_fonts=known))
@@ -127,7 +122,7 @@ def _scripts() -> list[str]:
 def _drawn_from(data: str) -> str:
     """Return a hash of all that figures are made of: numbers, scripts, font, zoom, and the libraries that draw."""
     font = _hash(asset("DejaVuSans.ttf").read_bytes())
-    libraries = [version("quickjs-ng"), version("resvg-py") if installed("resvg_py") else ""]
+    libraries = [version("quickjs-ng"), "" if missing("", "charts", "resvg_py") else version("resvg-py")]
     return _hash("\0".join([data, *_scripts(), font, str(ZOOM), *libraries]).encode())
 
 
