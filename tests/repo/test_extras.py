@@ -166,7 +166,7 @@ COMMANDS = {
     "data build web --set documents.paths=x.warc": "documents: kind crawl needs fastwarc: pip install 'ticlm[web]'",
     "data build constructed-probes": "examples: kind probe-construction needs bm25s: pip install 'ticlm[retrieval]'",
     "tune joint demo --search optuna": "--search optuna needs optuna: pip install 'ticlm[search]'",
-    "predict demo": "ticlm predict needs SciPy: pip install 'ticlm[stats]'",
+    "predict demo": "predict needs SciPy: pip install 'ticlm[stats]'",
 }
 
 

@@ -43,7 +43,7 @@ def predict(
 
     if not studies and not imports:
         raise InputError("predict: name a STUDY, or published evaluations with --import PATH")
-    require("ticlm predict", "stats", "scipy")
+    require("predict", "stats", "scipy")
     found: list[Finished] = []
     if studies:
         plans = [plan_of(name, root, set_) for name in studies]
