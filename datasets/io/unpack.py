@@ -144,14 +144,15 @@ def _as_damaged(path: str) -> Iterator[None]:
 
     import zstandard
 
-    breaks = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
     try:
         yield
     except (Damaged, Unreachable):
         raise
     except _of_7z("PasswordRequired") as error:  # whose own words are the archive's coders
         raise Damaged(f"{path} is packed with a password; unpack it first") from error
-    except (*breaks, *_of_7z("ArchiveError")) as error:
+    except (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+        raise Damaged(f"{path} is damaged: {_one_line(error)}") from error
+    except _of_7z("ArchiveError") as error:
         raise Damaged(f"{path} is damaged: {_one_line(error)}") from error
     except OSError as error:
         if error.errno is not None:  # the disk's, not the unpacker's
