@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
 import tomllib
@@ -73,14 +72,13 @@ def asked() -> Iterator[tuple[str, str]]:
     """Yield (extra, module) of each `Extra(name, modules)` and `require(owner, name, *modules)` in the sources."""
     for tree in SOURCES.values():
         for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id in ("Extra", "missing", "require")
-            ):
-                texts = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
-                words = [str(text) for text in texts if re.fullmatch(r"[a-z0-9_]+", str(text))]
-                yield from ((words[0], module) for module in words[1:])
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ASKS:
+                named = node.args if node.func.id == "Extra" else node.args[1:]
+                if named and isinstance(name := named[0], ast.Constant):  # not the `require` of run/driver.py
+                    constants = [
+                        one for module in named[1:] for one in ast.walk(module) if isinstance(one, ast.Constant)
+                    ]
+                    yield from ((str(name.value), str(one.value)) for one in constants)
 
 
 def test_the_base_has_at_most_twenty_packages_and_no_package_of_an_extra() -> None:
