@@ -38,18 +38,18 @@ docs: .venv/.docs demo  ## the documentation site, offline, into build/site, wit
 
 # Without local versions (+cpu, +cu128), so that wheels for CPU and for CUDA both match.
 lock: .venv/.dev   ## pin what is installed now, in constraints.txt, and what the image installs, by hashes
-	$(PIP) -e '.[bench,dev,docs,gcs,s3,spacy,static,wandb]'
+	$(PIP) -e '.[all,bench,dev,docs]'
 	$(BIN)/pip freeze --exclude-editable > .venv/freeze.txt
 	sed -E 's/\+(cpu|cu[0-9]+)$$//' .venv/freeze.txt > constraints.txt
 	$(PIP) uv
-	$(HASHED) pyproject.toml --extra gcs --extra s3 --extra wandb -o k8s/image/requirements.txt
+	$(HASHED) pyproject.toml --extra all -o k8s/image/requirements.txt
 	echo setuptools | $(HASHED) - -o k8s/image/build-requirements.txt
 	touch .venv/.run .venv/.dev .venv/.docs
 
 # A stamp is older than what it was installed from where something has changed since.
 .venv/.run: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PY) -m venv .venv
-	$(PIP) -e .
+	$(PIP) -e '.[charts]'
 	touch $@
 
 .venv/.docs: .venv/.run

@@ -13,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ticlm.core.errors import InputError
+from ticlm.core.extras import Extra
 from ticlm.core.reading import mappings
 from ticlm.core.reading.packaged import KEY as VARIANTS
 from ticlm.core.reading.packaged import RECIPES as RECIPES
@@ -44,6 +45,10 @@ class Settings(BaseModel):
         finished work keeps its id.
         """
         return frozenset()
+
+    def extras(self) -> tuple[Extra, ...]:
+        """Return the packages beyond the base that this value needs; not those of the settings within it."""
+        return ()
 
 
 S = TypeVar("S", bound=Settings)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from pydantic import Field
 
+from ticlm.core.extras import Extra
 from ticlm.methods.seams import Beta, Context, Optimizer
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ class ScheduleFree(Optimizer):
     """Added to the root of the second moment."""
     weight_decay: float = Field(0.01, ge=0)
     """Weight decay, times the rate, in each step."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("optimizers", ("schedulefree",)),)
 
     def start(self, context: Context) -> torch.optim.Optimizer:
         from schedulefree import AdamWScheduleFree

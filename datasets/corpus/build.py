@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 
-from ticlm.core import paths
+from ticlm.core import extras, paths
 from ticlm.core.corpus import INFO, Corpus
 from ticlm.core.errors import InputError
 from ticlm.core.lease import lease
 from ticlm.core.store import Store
-from ticlm.datasets.corpus import build_records, dedup_pass, scan_index, staging
+from ticlm.datasets.corpus import build_records, scan_index, staging
 from ticlm.datasets.corpus.build_records import BuildPlan
 from ticlm.datasets.corpus.ledger import balance
 from ticlm.datasets.corpus.ledger.counts import Known
@@ -44,6 +44,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     documents, or hold too many bad ones. Raises RunError if too many inputs cannot be read, or while another process
     builds the same corpus.
     """
+    extras.check(recipe)
     store = Store(Store(store_root).uri(paths.corpus(recipe.id)))
     _same_recipe(store, recipe)
     staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
@@ -133,7 +134,11 @@ class _Build:
         record = balance.account(plan, scans, history)
         balance.check(record, scans, history)
         balance.check_closed(record, waiting, history)
-        dedup_pass.forget_unbuilt(self.store, plan.built)  # only now: a lost period that comes back needs its filter
+        if self.recipe.deduplicate is not None:
+            from ticlm.datasets.corpus import dedup_pass
+
+            # only now: a lost period that comes back needs its filter
+            dedup_pass.forget_unbuilt(self.store, plan.built)
         self.store.write(f"{self.staged}/plan.json", plan.model_dump_json().encode())
         return plan
 

@@ -8,7 +8,6 @@ from ticlm.core.errors import RunError
 from ticlm.core.mixture import Split
 from ticlm.core.settings import Settings
 from ticlm.datasets.corpus.staging import SPLITS
-from ticlm.datasets.dedup.bloom import size
 from ticlm.datasets.dedup.settings import Deduplicate
 
 
@@ -82,6 +81,8 @@ def by_period(chains: Sequence[DedupChain]) -> list[tuple[DedupSplit, ...]]:
 
 def filter_bytes(settings: Deduplicate, chain: DedupChain, most: int | None) -> int:
     """Return the bytes of the chain's filter. Raises RunError if they are more than `most`."""
+    from ticlm.datasets.dedup.bloom import size  # loads numba
+
     needed = size(chain.expected, settings.false_positive_rate)
     if most is not None and needed > most:
         raise RunError(

@@ -11,12 +11,13 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ticlm.core import paths
+from ticlm.core.accounting import Deduplication, Overlap
 from ticlm.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, TokenizerInfo
 from ticlm.core.integrity import own_hash
 from ticlm.core.progress import count
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.store import Attempt, Store, read_record
-from ticlm.datasets.corpus import dedup_pass, dedup_plan, shards, tokenize
+from ticlm.datasets.corpus import dedup_plan, shards, tokenize
 from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import pack as packing
 from ticlm.datasets.corpus.build_records import BuildRecord
@@ -132,6 +133,8 @@ class PeriodsBuild:
         """Write the verdicts on which text of these periods is a duplicate, if the recipe deduplicates."""
         if self.recipe.deduplicate is None:
             return
+        from ticlm.datasets.corpus import dedup_pass  # loads numba, which the extra `web` brings
+
         settings, store, folder = self.recipe.deduplicate, self.store, self.staged
         each = self.executor.each
         everything = [part for mine in parts.values() for part in mine]
@@ -194,20 +197,34 @@ class PeriodsBuild:
         yield from each(partial(packing.publish, self.store, self.staged, recipe.held_out), mine, size)
 
     def _bundle(self, label: str, record: BuildRecord, parts: int, history: BuildHistory) -> Bundle:
+        lost, overlap = self._repeated(label)
         return Bundle(
             period=self.recipe.calendar.period(label),
             attempt=Attempt(self.store, paths.period(label)).name,
             parts=parts,
             tally=record.periods[label],
-            deduplication=dedup_pass.deduplications(self.store, self.staged, label),
-            overlap=dedup_pass.overlaps(self.store, self.staged, label),
+            deduplication=lost,
+            overlap=overlap,
             lineage=lineage(self.recipe, history.inputs_of(label, record)),
+        )
+
+    def _repeated(self, label: str) -> tuple[tuple[Deduplication, ...], tuple[Overlap, ...]]:
+        """Return what the splits of a period lost to repetition, and what the held-out ones share with train."""
+        if self.recipe.deduplicate is None:
+            return (), ()
+        from ticlm.datasets.corpus import dedup_pass
+
+        return (
+            dedup_pass.deduplications(self.store, self.staged, label),
+            dedup_pass.overlaps(self.store, self.staged, label),
         )
 
     def _forget(self, built: Sequence[str]) -> None:
         """Remove the filters that no later period needs."""
         if self.recipe.deduplicate is None or self.recipe.deduplicate.scope != "window":
             return
+        from ticlm.datasets.corpus import dedup_pass
+
         last = max(self.recipe.position(label) for label in built)
         dedup_pass.forget(self.store, self.recipe.deduplicate.window_of(last + 1), built)
 

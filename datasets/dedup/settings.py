@@ -13,6 +13,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from ticlm.core.extras import Extra
 from ticlm.core.settings import Settings
 
 DUPLICATE = "repeats earlier text"
@@ -46,6 +47,9 @@ class Deduplicate(Settings):
     """Whether repeated paragraphs are removed too, or whole documents alone."""
     seed: int = 0
     """Seed of the filter's hashes."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("web", ("numba",)),)
 
     @model_validator(mode="after")
     def _sized(self) -> Deduplicate:

@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from ticlm.core import paths
 from ticlm.core.accounting import Step
 from ticlm.core.examples import Example, Examples
+from ticlm.core.extras import Extra
 from ticlm.core.fingerprint import hash64
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.answer_types import TYPE
@@ -97,6 +98,9 @@ class EvolvingQuestions(Settings, version=2):
     """How a period is written in prompts: a format of its first day, as in "February 2023"."""
     limits: ChatLimits = ChatLimits()
     """How models are asked, and what that may cost."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("questions", ("text_to_num",)),)
 
     @field_validator("months")
     @classmethod

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from ticlm.core.accounting import Step
 from ticlm.core.errors import RunError
 from ticlm.core.examples import Example, Examples
+from ticlm.core.extras import Extra
 from ticlm.core.periods import Label, Period, span
 from ticlm.core.remote.credentials import whole
 from ticlm.core.settings import Settings
@@ -96,6 +97,9 @@ class ProbeConstruction(Settings, version=2):
         if not self.subsets:
             raise ValueError(f"subsets: give one or more of {', '.join(SUBSETS)}")
         return self
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("retrieval", ("bm25s",)),)
 
     @property
     def identity(self) -> Settings:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ticlm.core import paths
+from ticlm.core import extras, paths
 from ticlm.core.accounting import Step
 from ticlm.core.corpus import finished
 from ticlm.core.errors import InputError
@@ -148,6 +148,7 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
     would give other examples than the finished periods have, or if the inputs give no examples; RunError while another
     process builds the same set.
     """
+    extras.check(recipe)
     store = Store(Store(root).uri(paths.examples(recipe.id)))
     _check_recipe(store, recipe)
     before = builds(store)

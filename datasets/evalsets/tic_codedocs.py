@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from ticlm.core.accounting import Step
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example, Examples
+from ticlm.core.extras import Extra
 from ticlm.core.periods import Period, span
 from ticlm.core.settings import Settings
 from ticlm.datasets.codedocs.archives import describe
@@ -47,6 +48,9 @@ class CodeDocs(Settings):
     """Folder or archive of a release, with `{version}` in it; by default sources come from the index."""
     index: str = Field("", exclude=True)  # it may contain a password, so it is never written
     """URL of an index of packages; by default pip's PIP_INDEX_URL, else the public index. It is never written down."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("codedocs", ("docutils", "lxml", "resiliparse")),)
 
     @model_validator(mode="after")
     def _consistent(self) -> CodeDocs:

@@ -13,6 +13,7 @@ from pydantic import Field
 from ticlm.core.accounting import Step
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example, Examples
+from ticlm.core.extras import Extra
 from ticlm.core.fingerprint import hash64
 from ticlm.core.mixture import Subset
 from ticlm.core.periods import Period, span
@@ -59,6 +60,9 @@ class TicStackExchange(QuestionRules):
     """Largest number of questions from a month; by default all."""
     last: Literal["drop", "keep"] = "drop"
     """Whether months after the last whole frame wait for a newer dump, or become a short frame."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("stackexchange", ("lxml", "py7zr", "resiliparse")),)
 
     @property
     def identity(self) -> Settings:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.extras import Extra
 from ticlm.core.settings import Settings
 from ticlm.datasets.filters.quality import NO_WORDS, count_words
 from ticlm.datasets.io.documents import Document
@@ -60,6 +61,9 @@ class CleanLines(Settings):
     """Whether a dot in a phrase matches any character, as in the released code."""
     max_removed: float = Field(0.05, ge=0, le=1)
     """Leave out a page that loses more than this share of its words (0 to 1)."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("web", ("numba",)),)
 
     def __call__(self, document: Document) -> Document | str:
         before = count_words(document.text)

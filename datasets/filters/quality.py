@@ -13,6 +13,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.extras import Extra
 from ticlm.core.settings import Settings
 from ticlm.datasets.io.documents import Document
 
@@ -62,6 +63,9 @@ class WordCount(Settings):
     """Least number of words of a page."""
     max: int = Field(100_000, ge=1)
     """Largest number of words of a page."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("web", ("numba",)),)
 
     def __call__(self, document: Document) -> Document | str:
         words = count_words(document.text)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ticlm.core.extras import Extra
 from ticlm.core.settings import Settings
 from ticlm.datasets.filters.quality import NO_WORDS, lines
 from ticlm.datasets.io.documents import Document
@@ -35,6 +36,9 @@ class Repetition(Settings):
     several. Of several equally frequent n-grams, the longest counts; overlapping copies count in full."""
     repeated: tuple[tuple[int, float], ...] = ((5, 0.15), (6, 0.14), (7, 0.13), (8, 0.12), (9, 0.11), (10, 0.10))
     """(n, limit) of the share of characters in any n-gram that occurs more than once; no character counts twice."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("web", ("numba",)),)
 
     def __call__(self, document: Document) -> Document | str:
         return self._of_segments(document.text) or self._of_ngrams(document.text) or document

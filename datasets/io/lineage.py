@@ -54,7 +54,7 @@ def _code() -> tuple[tuple[str, str], ...]:
     digest = hashlib.sha256()
     for name, file in sorted(_sources(files("ticlm").joinpath("datasets"))):
         digest.update(name.encode() + b"\0" + file.read_bytes())
-    libraries = ((name, _version(name)) for name in LIBRARIES)
+    libraries = ((name, release) for name in LIBRARIES if (release := _version(name)))
     return ("python", platform.python_version()), *libraries, ("ticlm.datasets", digest.hexdigest())
 
 
@@ -73,4 +73,4 @@ def _version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        return "unknown"
+        return ""  # of an extra that this build did without

@@ -7,12 +7,14 @@ import gzip
 import io
 import os
 import shutil
+import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
+from ticlm.core.extras import require
 from ticlm.datasets.io.fetching import Unreachable, opened
 
 BLOCK = 1 << 20
@@ -99,6 +101,7 @@ def _on_disk(path: str, raw: BinaryIO) -> Iterator[str]:
 
 
 def _members(path: str, local: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, BinaryIO]]:
+    require(f"{path}: an archive of 7z", "wiki", "py7zr")
     from ticlm.datasets.io.sevenzip import Extraction
 
     with Extraction(local, wanted) as extraction:
@@ -139,22 +142,28 @@ def _as_damaged(path: str) -> Iterator[None]:
     """Turn errors of the decompressors into Damaged, with the path."""
     import lzma
 
-    import py7zr.exceptions as sevenzip
     import zstandard
 
-    breaks = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, sevenzip.ArchiveError)
     try:
         yield
     except (Damaged, Unreachable):
         raise
-    except sevenzip.PasswordRequired as error:  # whose own words are the archive's coders
+    except _of_7z("PasswordRequired") as error:  # whose own words are the archive's coders
         raise Damaged(f"{path} is packed with a password; unpack it first") from error
-    except breaks as error:
+    except (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+        raise Damaged(f"{path} is damaged: {_one_line(error)}") from error
+    except _of_7z("ArchiveError") as error:
         raise Damaged(f"{path} is damaged: {_one_line(error)}") from error
     except OSError as error:
         if error.errno is not None:  # the disk's, not the unpacker's
             raise
         raise Damaged(f"{path} is damaged: {_one_line(error)}") from error
+
+
+def _of_7z(name: str) -> tuple[type[Exception], ...]:
+    """Return an error of py7zr, which is loaded once a .7z is read; before that nothing raises it."""
+    found = sys.modules.get("py7zr.exceptions")
+    return () if found is None else (getattr(found, name),)
 
 
 def _one_line(error: BaseException) -> str:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from ticlm.core.errors import InputError, RunError
+from ticlm.core.extras import Extra, require
 from ticlm.core.periods import Label
 from ticlm.core.remote.passing import AGAIN, passing
 from ticlm.core.settings import Settings
@@ -43,6 +44,9 @@ class OpenAIChat(Settings):
     timeout_s: float = Field(120, gt=0)
     """Seconds until the whole answer must be there; then the request is sent again."""
 
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("llm", ("openai",)),)
+
     @property
     def identity(self) -> OpenAIChat:
         """Return what decides the replies: not where the server stands."""
@@ -61,10 +65,9 @@ class OpenAIChat(Settings):
     def open(self) -> OpenAIClient:
         """Return a client. Raises InputError without the package or the key (a server of one's own needs none), and for
         a key or an address that cannot be one."""
-        try:
-            import openai
-        except ImportError:
-            raise InputError("chat.kind openai needs the package openai: pip install 'ticlm[llm]'") from None
+        require("chat: kind openai", "llm", "openai")
+        import openai
+
         address = self.base_url or os.environ.get("OPENAI_BASE_URL") or None
         given = os.environ.get(self.key_variable, "").strip()
         if not given and not address:

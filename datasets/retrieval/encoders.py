@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from ticlm.core.errors import InputError
+from ticlm.core.extras import Extra
 from ticlm.core.periods import Label
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext
@@ -62,6 +63,9 @@ class DprEncoders(Settings):
     """Lists of an inverted file (IVF) in each shard of 16,384 passages, for an approximate search; 0 searches all."""
     probes: int = Field(16, gt=0)
     """Lists that are searched for a question, the nearest first."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("retrieval", ("faiss",)),)
 
     @cached_property
     def _digests(self) -> dict[str, str]:

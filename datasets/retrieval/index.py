@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ticlm.core.accounting import Step
-from ticlm.core.errors import InputError
+from ticlm.core.extras import require
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.integrity import own_hash
 from ticlm.core.store import Store, StoredFile
@@ -210,12 +210,9 @@ class Best:
 
 def faiss_library() -> Any:
     """Return the module faiss. Raises InputError if it is not installed."""
-    try:
-        import faiss
-    except ImportError:
-        raise InputError(
-            "examples.retriever: dpr needs faiss: pip install 'ticlm[retrieval]'; retriever bm25 needs no model"
-        ) from None
+    require("examples.retriever: kind dpr", "retrieval", "faiss")
+    import faiss
+
     return faiss
 
 

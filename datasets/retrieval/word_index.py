@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from ticlm.core.extras import Extra
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.retrieval.passages import Passages, Shard, read_table
@@ -23,6 +24,9 @@ class Bm25Retriever(Settings):
     """
 
     kind: Literal["bm25"] = "bm25"
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("retrieval", ("bm25s",)),)
 
     @property
     def identity(self) -> Settings:

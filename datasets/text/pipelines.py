@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.core.errors import InputError
+from ticlm.core.extras import require
 
 
 def folder_of(pipeline: str, setting: str) -> Path:
     """Return the folder of a pipeline: an installed package by name, or a path. Raises InputError, which names the
     `setting`, if there is none."""
     owner = setting.rpartition(".")[0]
-    try:
-        import spacy.util
-    except ImportError:
-        raise InputError(f"{owner} needs spaCy: pip install 'ticlm[spacy]'") from None
+    require(owner, "spacy", "spacy")
+    import spacy.util
+
     if spacy.util.is_package(pipeline):
         package = Path(spacy.util.get_package_path(pipeline))
         folders = [package, *sorted(package.glob("*/"))]

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import model_validator
 
 from ticlm.core.errors import InputError
+from ticlm.core.extras import Extra
 from ticlm.core.periods import Calendar
 from ticlm.core.remote.credentials import address, without_credentials
 from ticlm.core.settings import Settings
@@ -59,6 +60,9 @@ class CrawlDocuments(Documents):
         if len(set(names)) < len(names):
             raise ValueError(f"subsets have names of their own, got {', '.join(names)}")
         return self
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("web", ("fastwarc", "resiliparse")),)
 
     @property
     def identity(self) -> Settings:

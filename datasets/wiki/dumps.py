@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, model_validator
 
 from ticlm.core.errors import InputError
+from ticlm.core.extras import Extra
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.periods import Label, Period, span
 from ticlm.core.settings import Settings
@@ -119,6 +120,9 @@ class WikiDumps(Settings):
         unused |= set() if self.extracted else {"extracted"}
         unused |= {"templates"} if self.templates == "dropped" else set()
         return frozenset(unused | ({"moved"} if self.moved == "changed" else set()))
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("wiki", ("mwxml", "mwparserfromhell", "py7zr")),) if self.form in ("dumps", "history") else ()
 
     @property
     def form(self) -> Form:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ticlm.core.errors import InputError
+from ticlm.core.extras import require
 from ticlm.platform.cli.options import Json, Root, Sets, plan_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def predict(
 
     if not studies and not imports:
         raise InputError("predict: name a STUDY, or published evaluations with --import PATH")
+    require("predict", "stats", "scipy")
     found: list[Finished] = []
     if studies:
         plans = [plan_of(name, root, set_) for name in studies]

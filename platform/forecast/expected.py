@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ticlm.core import paths
-from ticlm.core.errors import InputError
+from ticlm.core.errors import InputError, TiclmWarning
+from ticlm.core.extras import missing
 from ticlm.platform.study.plan import Plan
 
 if TYPE_CHECKING:
@@ -48,10 +50,16 @@ class Expected:
 def expected(plan: Plan, others: Sequence[Plan]) -> Expected | None:
     """Return what the finished methods of other plans predict for the continual methods of a plan.
 
-    Without other plans, the plan's own finished methods predict the others; None if too few are finished, or all are.
+    Without other plans, the plan's own finished methods predict the others; None if too few are finished, or all are,
+    and with a warning if SciPy is missing.
     Raises InputError if the methods of the other plans are too few, or their studies do not fit.
     """
     if not others and not _some_finished(plan):
+        return None
+    if line := missing("--predict-from" if others else "the forecast of a plan", "stats", "scipy"):
+        if others:
+            raise InputError(line)
+        warnings.warn(line, TiclmWarning, stacklevel=2)  # nobody asked for it: the plan is shown without
         return None
     from ticlm.platform.forecast import features
     from ticlm.platform.forecast.finished import LEAST, finished_of, joined

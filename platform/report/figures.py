@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.resources import as_file
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ticlm.core.errors import TiclmWarning
+from ticlm.core.extras import missing
 from ticlm.core.quantities import printable
 from ticlm.platform.display.templates import asset
 
@@ -38,7 +41,8 @@ ZOOM = 2
 
 
 def draw(data: Mapping[str, object], folder: Path) -> list[Path]:
-    """Write every figure of a report as NAME.svg and NAME.png to `folder`, which is made where there is any.
+    """Write every figure of a report as NAME.svg and NAME.png to `folder`, which is made where there is any; without
+    resvg, which the extra `charts` brings, as SVG alone, with a warning.
 
     `data` is what `page_data.payload` returns. The folder holds the figures of one report: others in it are removed. A
     record in it says what they were drawn from; where that is unchanged and no file was touched, nothing is drawn.
@@ -63,8 +67,8 @@ def draw(data: Mapping[str, object], folder: Path) -> list[Path]:
 
 
 def _write(data: str, folder: Path) -> list[Path]:
-    from resvg_py import svg_to_bytes
-
+    if line := missing("figures are SVG alone, as PNG", "charts", "resvg_py"):
+        warnings.warn(line, TiclmWarning, stacklevel=2)
     written: list[Path] = []
     with as_file(asset("DejaVuSans.ttf")) as font:
         for parts, svg in _call("figures", data):
@@ -75,9 +79,13 @@ def _write(data: str, folder: Path) -> list[Path]:
             png, text = folder / f"{name}.png", folder / f"{name}.svg"
             svg = printable(svg)  # without characters that XML does not have
             known = not UNCOVERED.search(svg)
-            png.write_bytes(svg_to_bytes(svg, zoom=ZOOM, font_files=[str(font)], skip_system_fonts=known))
+            if not line:
+                from resvg_py import svg_to_bytes
+
+                png.write_bytes(svg_to_bytes(svg, zoom=ZOOM, font_files=[str(font)], skip_system_fonts=known))
+                written.append(png)
             text.write_text(svg, encoding="utf-8")
-            written += [png, text]
+            written.append(text)
     return written
 
 
@@ -117,7 +125,7 @@ def _scripts() -> list[str]:
 def _drawn_from(data: str) -> str:
     """Return a hash of all that figures are made of: numbers, scripts, font, zoom, and the libraries that draw."""
     font = _hash(asset("DejaVuSans.ttf").read_bytes())
-    libraries = [version(name) for name in ("quickjs-ng", "resvg-py")]
+    libraries = [version("quickjs-ng"), "" if missing("", "charts", "resvg_py") else version("resvg-py")]
     return _hash("\0".join([data, *_scripts(), font, str(ZOOM), *libraries]).encode())
 
 

@@ -13,7 +13,7 @@ from math import inf
 from threading import Event
 from typing import Any
 
-from ticlm.core import paths
+from ticlm.core import extras, paths
 from ticlm.core.errors import InputError, RunError, Stopped
 from ticlm.core.progress import SILENT, Show
 from ticlm.core.settings import build_command
@@ -236,6 +236,7 @@ def _make_untrained(plan: Plan, work: ChainWork, stop: Event) -> None:
 def require(plan: Plan) -> None:
     """Raise InputError if the rounds that are left lack any data or model. Needs no Ray."""
     if plan.pending():
+        extras.check(plan.study)
         _require_data(plan)
         _require_models(plan)
 

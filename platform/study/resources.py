@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from ticlm.core.extras import Extra
 from ticlm.core.settings import Settings
 
 
@@ -40,6 +41,9 @@ class Wandb(Settings):
     """Name of the project."""
     mode: Literal["online", "offline"] = "offline"
     """Whether curves are sent at once, or kept in the root for `wandb sync`."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("wandb", ("wandb",)),)
 
 
 class Resources(Settings):
@@ -85,6 +89,9 @@ class Resources(Settings):
     """Send curves to Weights & Biases; by default not."""
     tensorboard: bool = False
     """Whether curves are written for TensorBoard."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("tensorboard", ("tensorboard",)),) if self.tensorboard else ()
 
     @property
     def worker_range(self) -> tuple[int, int]:

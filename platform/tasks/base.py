@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
+from ticlm.core import extras
 from ticlm.core.mixture import Split
 from ticlm.core.periods import Label
 from ticlm.core.seeds import Seed
@@ -246,6 +247,7 @@ class Task(Settings):
 
     def require(self) -> None:
         """Raise InputError if the task needs a package that is not installed."""
+        extras.check(self, f"task {self.name}")
 
     def open(self, uri: str, last_visible_period: str | None = None) -> Data:
         """Open the data at `uri` as a view that ends with `last_visible_period`; None for a task that reads nothing."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from ticlm.core.errors import InputError
+from ticlm.core.extras import Extra
 from ticlm.datasets.text.matching import exact_match, f1
 from ticlm.platform.tasks.base import NO_NUMBERS, NOT_A_NUMBER, Measurement, Prediction
 from ticlm.platform.tasks.documents import left_out
@@ -79,12 +79,8 @@ class GeneratedAnswers(TimedProbeTask, version=2):
     def needs_mask(self) -> bool:
         return not self.released
 
-    def require(self) -> None:
-        if self.score_by == "rouge-l":
-            try:
-                _rouge()
-            except ImportError:
-                raise InputError(f"{self.name}: rouge-l needs rouge-score; pip install 'ticlm[kilt]'") from None
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("kilt", ("rouge_score",)),) if self.score_by == "rouge-l" else ()
 
     def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
         reasons: Counter[str] = Counter()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
+from ticlm.core.extras import require
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.store import Store
 from ticlm.platform.study.resources import Resources, Wandb
@@ -87,10 +88,9 @@ class WeightsAndBiases:
     """Sends curves to Weights & Biases. Raises InputError if the package, or the key for mode online, is missing."""
 
     def __init__(self, settings: Wandb, folder: Path, study: str, label: str) -> None:
-        try:
-            import wandb
-        except ImportError:
-            raise InputError("resources.wandb needs the package wandb: pip install 'ticlm[wandb]'") from None
+        require("resources.wandb", "wandb", "wandb")
+        import wandb
+
         folder.mkdir(parents=True, exist_ok=True)
         os.environ.setdefault("WANDB_SILENT", "true")
         if settings.mode == "online":

@@ -10,6 +10,7 @@ forecasts can be compared with each other, and not with later measurements.
 from __future__ import annotations
 
 from ticlm.core.errors import InputError
+from ticlm.core.extras import require
 from ticlm.methods.method import Continual
 from ticlm.platform.analysis import conventions
 from ticlm.platform.analysis.matrix import period
@@ -30,6 +31,7 @@ def check(wanted: Tuning) -> None:
     """Raise InputError if a search cannot choose by forecasts, before anything is trained."""
     if wanted.search.choose_by != "predicted":
         return
+    require(OPTION, "stats", "scipy")
     if wanted.trials < LEAST:
         raise InputError(
             f"{OPTION}: a prediction needs {LEAST} trials or more, and this search has {wanted.trials}: "

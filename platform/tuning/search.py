@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
+from ticlm.core.extras import require
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.reading.settings_errors import first_error
 from ticlm.core.settings import Settings, parse, resolved
@@ -67,6 +68,8 @@ class Tuning:
             raise InputError(f"the space {self.space.name} has domains, no points: use --search optuna or random")
         if self.search.algorithm == "optuna" and self.space.points:
             raise InputError(f"the space {self.space.name} has points, no domains: use --search grid or random")
+        if self.search.algorithm == "optuna":
+            require("--search optuna", "search", "optuna")
         self.space.check(self.base)
         self.seen(())  # a study of fewer periods
 

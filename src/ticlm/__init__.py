@@ -1,3 +1,3 @@
 """ticlm: time-continual language modelling on Ray."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

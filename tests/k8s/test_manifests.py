@@ -44,7 +44,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if request.param in OVERLAYS:
         return overlay(request.param)
     folder = tmp_path_factory.mktemp(request.param)
-    images = [{"name": "ticlm", "newName": "registry.example/ticlm", "newTag": "0.1.0"}]
+    images = [{"name": "ticlm", "newName": "registry.example/ticlm", "newTag": "0.2.0"}]
     components = [f"components/{name}" for name in request.param.split("+")]
     write(folder, {"resources": ["base"], "components": components, "images": images})
     return build(folder)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ticlm.core.extras import require
 from ticlm.platform.analysis.probe_scores import ProbeScores
 from ticlm.platform.papers.ckl.fuar import Array, Question, divided, fuar
 
@@ -64,6 +65,7 @@ def _bootstrap(question: Question, seed: int) -> Array:
     Probes with the same results at all checkpoints are one pattern. What is drawn is the pattern of each probe, so that
     the work does not grow with the number of checkpoints.
     """
+    require("an interval of FUAR", "stats", "scipy")
     from scipy.stats import bootstrap
 
     sets = {scores.name: scores for _, scores, _ in question.read()}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ticlm.core.extras import require
 from ticlm.platform.analysis.answers import numbers
 from ticlm.platform.analysis.month_rows import TableRow
 from ticlm.platform.papers.evolvingqa.rows import BlockReader
@@ -68,6 +69,7 @@ def gradients(reader: BlockReader) -> tuple[list[dict[str, Any]], list[pd.DataFr
 
 def compared(new: Array, edited: Array) -> dict[str, Any]:
     """Return what COLUMNS say of two groups of texts, float64[text, 2]: masked entities and a norm."""
+    require("a comparison of gradients", "stats", "scipy")
     from scipy.stats import mannwhitneyu
 
     a, b = new[:, 1], edited[:, 1]

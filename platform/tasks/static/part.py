@@ -3,17 +3,19 @@ the parts of CORE."""
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from ticlm.core.errors import InputError
+from ticlm.core.extras import Extra, require
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 
-NEEDS_HARNESS = "static tasks are asked through lm-evaluation-harness: pip install 'ticlm[static]'"
+HARNESS = Extra("static", ("lm_eval",))
+"""What static tasks are asked through."""
 
 
 class Part(Settings):
@@ -81,10 +83,8 @@ class Part(Settings):
 
 
 def _harness_version() -> str:
-    try:
-        return version("lm_eval")
-    except PackageNotFoundError:
-        raise InputError(NEEDS_HARNESS) from None
+    require("a task of the harness", HARNESS.name, *HARNESS.modules)
+    return version("lm_eval")
 
 
 def located(path: str) -> tuple[Store, str]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from ticlm.core import settings
-from ticlm.core.errors import InputError
+from ticlm.core.extras import Extra
 from ticlm.core.periods import Label
 from ticlm.platform.tasks.base import Measurement, Reads, Task
 from ticlm.platform.tasks.cell import Axis
-from ticlm.platform.tasks.static.part import CORE, NEEDS_HARNESS, Part
+from ticlm.platform.tasks.static.part import CORE, HARNESS, Part
 
 if TYPE_CHECKING:
     from ticlm.platform.tasks.answerer import Answerer
@@ -106,9 +105,8 @@ class Static(Task):
         part = self.part(label).identity
         return self.model_copy(update={"tasks": (part,), "files": "", "checkpoints": "all", "name": "static"})
 
-    def require(self) -> None:
-        if find_spec("lm_eval") is None:
-            raise InputError(NEEDS_HARNESS)
+    def extras(self) -> tuple[Extra, ...]:
+        return (HARNESS,)
 
     def measure(self, answerer: Answerer, data: None, label: str, rows: int) -> Iterator[Measurement]:
         """Yield the measurements of one part: `accuracy`, and `chance`, the accuracy of a blind choice."""

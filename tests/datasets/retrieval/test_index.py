@@ -60,5 +60,5 @@ def test_an_inverted_file_that_searches_all_its_lists_is_exact_and_one_list_is_n
 
 def test_without_faiss_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(InputError, match=r"dpr needs faiss: pip install 'ticlm\[retrieval\]'"):
+    with pytest.raises(InputError, match=r"kind dpr needs faiss: pip install 'ticlm\[retrieval\]'"):
         faiss_library()

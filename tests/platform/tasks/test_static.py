@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -416,9 +417,7 @@ def test_tasks_and_groups_of_the_harness_are_asked_by_name(tmp_path: Path, monke
 
 
 def test_without_the_harness_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ticlm.platform.tasks.static import task as module
-
-    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "lm_eval", None)
     with pytest.raises(InputError, match=r"pip install 'ticlm\[static\]'"):
         next(Static(files="x").measure(Pupil(by({"": 0})), None, "boolq", 4))  # type: ignore[arg-type]
 
@@ -484,19 +483,13 @@ def test_a_part_is_asked_again_only_where_something_that_its_answers_depend_on_c
 
 
 def test_a_task_of_the_harness_is_asked_again_with_another_version_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib.metadata import PackageNotFoundError
-
     task = static("", {"name": "x", "harness": "copa"})
     found = []
     for version in ("0.4.13", "0.4.13", "0.5.0"):
         monkeypatch.setattr(part, "version", lambda _, version=version: version)
         found.append(keys(task)["x"])
     assert found[0] == found[1] != found[2]
-
-    def absent(name: str) -> str:
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr(part, "version", absent)
+    monkeypatch.setitem(sys.modules, "lm_eval", None)
     with pytest.raises(InputError, match=r"pip install 'ticlm\[static\]'"):
         keys(task)
 
