@@ -35,7 +35,7 @@ HOSTS = 1000
 """Most hosts counted in one part."""
 
 
-class Section(Settings):
+class TokenSection(Settings):
     """The tokens of one set of rows (and of one of its sources) in a part. The sections of a part follow one another in
     its file. `subsets` are counted for the train split alone."""
 
@@ -52,7 +52,7 @@ class Stream(Settings):
     """The tokens of a part: a file of little-endian token ids."""
 
     path: str
-    sections: tuple[Section, ...]
+    sections: tuple[TokenSection, ...]
 
 
 class Hosts(Settings):
@@ -99,7 +99,9 @@ def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: D
             subsets, hosts = _whose(documents, lengths)
             largest = Hosts(hosts=hosts)
         count = int(lengths.sum())
-        section = Section(split=split, source=source, documents=len(lengths), bytes=size, tokens=count, subsets=subsets)
+        section = TokenSection(
+            split=split, source=source, documents=len(lengths), bytes=size, tokens=count, subsets=subsets
+        )
         sections.append(section.model_copy(update={"spans": spans}))
     if sets.marking is not None:
         span_files.write_part(store, path, found)

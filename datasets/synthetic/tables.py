@@ -70,7 +70,7 @@ class ArticleTemplates(Settings):
     """A sentence for a subject that is gone; without one, the article goes with its subject."""
 
 
-class Tables(Settings):
+class WorldTables(Settings):
     """All tables of the synthetic world. Their order matters: random choices are made by position."""
 
     words: Mapping[str, Words]
@@ -107,7 +107,7 @@ class Tables(Settings):
 
 
 @cache
-def tables() -> Tables:
+def tables() -> WorldTables:
     """Return the tables, read from their files once per process."""
     import yaml
 
@@ -115,7 +115,7 @@ def tables() -> Tables:
     data: dict[str, Any] = {}
     for name in FILES:
         data |= yaml.load(files("ticlm.datasets.synthetic").joinpath(name).read_text("utf-8"), loader)
-    return parse(Tables, data, "the tables of the synthetic world")
+    return parse(WorldTables, data, "the tables of the synthetic world")
 
 
 @lru_cache(maxsize=4096)

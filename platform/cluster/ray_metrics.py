@@ -47,7 +47,7 @@ class Exported:
     """A tracker that publishes the progress of a chain. No error in it reaches the training."""
 
     def __init__(self, work: ChainWork, workers: int) -> None:
-        self.series, self.workers = Series(work), workers
+        self.series, self.workers = WorkerSeries(work), workers
         self.tokens, self.period = 0, ""
         with self.series.harmless():
             self.tokens = _tokens_at_start(work)
@@ -69,7 +69,7 @@ class Exported:
         """Do nothing: Ray exports the last values when the process ends."""
 
 
-class Series:
+class WorkerSeries:
     """The metrics that one process publishes of a chain.
 
     Ray's objects are made when they are first used, so that this can be pickled before.

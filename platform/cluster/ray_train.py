@@ -24,7 +24,7 @@ from ticlm.core.remote.patient import VARIABLE
 from ticlm.core.store import Store
 from ticlm.platform.cluster import ray_internals
 from ticlm.platform.cluster.nodes import DrainNotice, Watch
-from ticlm.platform.cluster.ray_metrics import Exported, Series
+from ticlm.platform.cluster.ray_metrics import Exported, WorkerSeries
 from ticlm.platform.cluster.restarts import Board, Guard, cause, progress
 from ticlm.platform.study.work import ChainWork
 
@@ -170,7 +170,7 @@ def _guard(guard: Guard, board: Any) -> Any:
     fit."""
     from ray.train import UserCallback
 
-    series = Series(guard.work)
+    series = WorkerSeries(guard.work)
 
     class Callback(UserCallback):  # type: ignore[misc]
         def after_exception(self, run_context: Any, worker_exceptions: dict[int, Exception]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 from ticlm.core.extensions import TABLES
-from ticlm.core.kinds import Kinds
+from ticlm.core.reading.kinds import Kinds
 from ticlm.core.settings import Settings
 from ticlm.platform.tasks.base import Task, whole_task
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from paths import ROOT
 
 FOLDERS = ("core", "platform", "methods", "datasets", "tune_spaces")
-TWICE: dict[str, str] = {}
+TWICE = {"Part": "a part of a static task is in the ids of its cells; a part of a report is what it is"}
 """Names that stand twice, each with its reason: a bare name that entered ids keeps them as they are."""
 
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from ticlm.core import settings
-from ticlm.core.kinds import Kinds
+from ticlm.core.reading.kinds import Kinds
 from ticlm.core.reading.packaged import holders
 from ticlm.core.settings import Settings
 from ticlm.methods.catalog import CATALOG

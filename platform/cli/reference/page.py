@@ -13,8 +13,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from ticlm.core.extensions import Own
-from ticlm.core.kinds import Kinds
 from ticlm.core.periods import Label
+from ticlm.core.reading.kinds import Kinds
 from ticlm.core.reading.plain import Plain
 from ticlm.core.settings import Settings
 from ticlm.platform.cli.reference.files import FILES

@@ -29,7 +29,7 @@ def as_yaml(value: Settings, title: str, written: Mapping[str, Any] | None = Non
     With `written`, what the file itself says, a key is left out if it has its default, is not written there, and is
     none of the first tier.
     """
-    writer = _Writer(every=written is None)
+    writer = _YamlWriter(every=written is None)
     lines = writer.mapping(value, value.model_dump(), written or {}, 0)
     return without_credentials("\n".join([f"# {title}", *lines]) + "\n")
 
@@ -49,7 +49,7 @@ def skeleton(kind: type[Settings], title: str) -> str:
         if default is PydanticUndefined:
             lines.append(f"# {name}: …   (required)")
         elif isinstance(default, Settings):
-            lines += [f"{name}:", *_Writer(every=True).mapping(default, default.model_dump(), None, 2)]
+            lines += [f"{name}:", *_YamlWriter(every=True).mapping(default, default.model_dump(), None, 2)]
         else:
             lines.append(f"{name}: {flow(plain(field, default))}")
     return "\n".join(lines) + "\n"
@@ -71,7 +71,7 @@ def flow(value: Any) -> str:
     )
 
 
-class _Writer:
+class _YamlWriter:
     """Writes settings line by line, and knows which keys were explained already."""
 
     def __init__(self, every: bool) -> None:

@@ -58,7 +58,7 @@ class PrintedTable(Settings):
         return self.rows[method][len(HEADINGS) * self.tasks.index(task) + list(HEADINGS).index(mean)]
 
 
-class Printed(Settings):
+class PrintedTables(Settings):
     """All tables, the sizes of the models, and other names of the tasks."""
 
     sizes: Mapping[str, int]
@@ -82,9 +82,9 @@ class Printed(Settings):
 
 
 @cache
-def printed() -> Printed:
+def printed() -> PrintedTables:
     """Load the packaged numbers."""
-    return load(Printed, "printed", FOLDER)
+    return load(PrintedTables, "printed", FOLDER)
 
 
 def compared(summary: pd.DataFrame, results: Sequence[StudyResult]) -> pd.DataFrame:
