@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def answers(studies: Sequence[str], root: str, uri: str, methods: Sequence[str], ids: Sequence[str]) -> None:
-    """Print what methods answer to probes after each checkpoint (CKL, WorldTables 6 and 12)."""
+    """Print what methods answer to probes after each checkpoint (CKL, Tables 6 and 12)."""
     probes = {one.id: one for held in subsets(uri).values() for one in held}
     for name in studies:
         frame, checkpoints = predictions(name, root)

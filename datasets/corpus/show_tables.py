@@ -1,4 +1,4 @@
-"""WorldTables of the accounting of a corpus: what every step left out, the largest hosts, what repeats."""
+"""Tables of the accounting of a corpus: what every step left out, the largest hosts, what repeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of probe sets: sums per subset, from which tables show means and rates (CKL, WorldTables 1 and 5)."""
+"""Statistics of probe sets: sums per subset, from which tables show means and rates (CKL, Tables 1 and 5)."""
 
 from __future__ import annotations
 

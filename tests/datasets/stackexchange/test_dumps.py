@@ -1,4 +1,4 @@
-"""WorldTables of a StackExchange dump: read from every packing, in stretches, and when they are broken."""
+"""Tables of a StackExchange dump: read from every packing, in stretches, and when they are broken."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ticlm.core.errors import TiclmWarning
 from ticlm.core.paths import round_folder
 from ticlm.core.store import Store, read_record
 from ticlm.platform.cluster import ray_train
-from ticlm.platform.cluster.ray_metrics import METRICS, Exported, Series
+from ticlm.platform.cluster.ray_metrics import METRICS, Exported, WorkerSeries
 from ticlm.platform.cluster.restarts import Guard
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
@@ -158,7 +158,7 @@ def test_names_are_those_that_ray_exports_unchanged() -> None:
 
 
 def test_tags_are_ascii_whatever_a_chain_is_called(toy_root: Path, toy_study: MakeStudy) -> None:
-    tags = Series(chain_work(toy_study, toy_root, "toy")).tags
+    tags = WorkerSeries(chain_work(toy_study, toy_root, "toy")).tags
     assert tags == {"study": "toy", "chain": "replay-half: 202301 - 202302"}
 
 
