@@ -68,7 +68,7 @@ class Chart:
     figure: tuple[str, ...] = ()
     """Parts of its file's name. Charts with the same ones share a file; empty: its section and its title."""
     heading: str = ""
-    """What stands above the charts of its file; empty: nothing."""
+    """What stands above the charts of its file; empty: its title."""
 
     def __post_init__(self) -> None:
         for one in self.series:

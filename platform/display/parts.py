@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
+from ticlm.core.errors import InputError
+from ticlm.core.extensions import import_path
 from ticlm.platform.display.charts import Chart
 from ticlm.platform.display.text_tables import TextTable, parts
 from ticlm.platform.results.study_result import StudyResult
@@ -162,7 +164,14 @@ class Tables(TableRequest):
     @classmethod
     def of_all(cls, asked: Sequence[tuple[StudyResult, Self]]) -> Part:
         """Return what they add to a report: the parts of all studies that ask for them, joined."""
-        return joined([one.part(study) for study, one in asked])
+        return joined([checked(cls, one.part(study)) for study, one in asked])
+
+
+def checked(kind: type[Tables], found: object) -> Part:
+    """Return what a class of tables gave. Raises InputError in one line if that is no Part."""
+    if not isinstance(found, Part):
+        raise InputError(f"part of {import_path(kind)} must return a Part, it returned {type(found).__name__}")
+    return found
 
 
 def joined(every: Sequence[Part]) -> Part:

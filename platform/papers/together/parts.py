@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ticlm.core.errors import InputError
 from ticlm.core.extensions import import_path
-from ticlm.platform.display.parts import Part, Section, Tables
+from ticlm.platform.display.parts import Part, Section, Tables, checked
 from ticlm.platform.display.text_tables import records
 from ticlm.platform.papers.together import matched
 from ticlm.platform.papers.together.facts_shown import TITLE as SAME_FACTS
@@ -49,7 +49,7 @@ def same_facts(results: Sequence[StudyResult]) -> Part | None:
 def _part(kind: type[Tables], pairs: Sequence[tuple[StudyResult, Tables]]) -> Part:
     where = f"tables.{pairs[0][1].name}"
     try:
-        found = kind.of_all(pairs)
+        return checked(kind, kind.of_all(pairs))
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     except Exception as error:
@@ -57,9 +57,6 @@ def _part(kind: type[Tables], pairs: Sequence[tuple[StudyResult, Tables]]) -> Pa
             raise
         told = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"{where}: {import_path(kind)} raised {told}") from error
-    if not isinstance(found, Part):
-        raise InputError(f"{where}: part of {import_path(kind)} must return a Part, it returned {type(found).__name__}")
-    return found
 
 
 def _check_names(own: Sequence[Part]) -> None:
