@@ -1,8 +1,7 @@
-"""Analysis: from the cells of a study to the numbers of the paper.
+"""Analysis: arithmetic on the frames of a study's results.
 
-`collect` turns a plan's records and cells into a `StudyResult` (`results`); the package `published` does so
-for published files. `matrix` pivots it into matrices (trained, evaluated), `transfer` and
-`conventions` take the three means over them, and `summary` makes the table. `lag`, `paired_bootstrap`, `contamination`
-and `tallies` are further analyses; `metrics`, `numbers` and `missing` put numbers and gaps into words. Start with
-`results`, then `transfer`. Nothing here draws: `platform.report` does.
+`matrix` pivots cells into matrices (trained, evaluated), `transfer` and `conventions` take the three means over them, and
+`summary` makes the table. `lag`, `paired_bootstrap`, `contamination` and `forgetting` are further analyses of matrices;
+`month_rows`, `probe_scores`, `answers` and `agreement` of questions and facts. `metrics`, `numbers` and `missing` put
+numbers and gaps into words. Nothing here draws, and nothing knows a paper's tables. Start with `matrix`.
 """

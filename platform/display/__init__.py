@@ -1,7 +1,8 @@
-"""Building blocks of reports: words, tables, colours and charts, as values that a page or a terminal shows.
+"""Building blocks of reports, as values that a page, a terminal, Markdown and files show.
 
-`words` names evaluations, metrics and periods. `text_tables` is what tables are made of; `table_rows` and `page_tables`
-turn a summary of studies into them. `view_data` gives the numbers of the charts of one evaluation, on `scales`, in the
-colours of `palette`. `answer` says in a sentence what the numbers say. The scripts in web/ draw charts: in a browser
-for the page, without one for files. Start with `text_tables`; to change a chart, with web/charts.js.
+`parts` says what a report is made of: `Part`, `Section`, and `Tables`, from which a class of the user's own derives.
+`text_tables` and `charts` are what a section holds; `markdown` and `templates` render tables. `words` names things;
+`table_rows` and `page_tables` make the tables of a summary, and `view_data` the numbers of a matrix, on `scales`, in the
+colours of `palette`. `answer` says in a sentence what the numbers say. The scripts in web/ draw charts, in a browser
+and for files. Start with `parts`; to change how a chart is drawn, with web/charts.js.
 """

@@ -1,9 +1,7 @@
-"""The report of a study: tables for the terminal, one page that needs nothing else, and figures as files.
+"""One report of one or several studies: its page, its files, its tables in the terminal.
 
-`write` writes a report from the results that `analysis` collects. `table_rows` turns the summary into lines of text,
-`page_tables` groups them into the tables of the page, `text_tables` is what other tables of the page and the terminal
-are made of. `page_data` and `view_data` give the numbers of all charts as one JSON value. The scripts in web/ draw it:
-in a browser for the page (`page`), without one for the files (`figures`). `palette` holds the colours of both. Start
-with `write.write`, then `page.render`. To change a chart, start with web/charts.js (what a chart shows), then
-web/lines.js, web/bars.js and web/heatmap.js (how it is drawn).
+`report` holds what is computed once: the summary, the parts of all benchmarks, the answer. `write` writes the page, the
+CSV files and the figures, and prints JSON and Markdown. `page` renders the page, `page_data` the numbers of its charts,
+which `figures` draws as files with the page's own scripts. `cards`, `commands` and `provenance` are blocks of the page;
+`request` is how the report was asked for. What parts are made of is in `platform.display`. Start with `report`.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -10,9 +11,13 @@ from pathlib import Path
 
 import pytest
 from paths import ROOT
+from report_kinds import MONTHS, made_up
 from speakers import speaker
 
 from ticlm.core.corpus import Corpus
+from ticlm.platform.report.report import Report
+from ticlm.platform.report.request import ReportRequest
+from ticlm.platform.report.write import as_markdown, write
 from ticlm.platform.study.settings import load
 from ticlm.platform.study.tree import rounds
 
@@ -67,6 +72,26 @@ def test_studies_of_examples_are_planned_as_they_stand(monkeypatch: pytest.Monke
     assert labels["replay-newest"] == [1, 2, *[3] * 10] and labels["replay-equal"] == list(range(1, 13))
     table = rounds(load(str(ROOT / "examples/table_2_on_a_laptop/study.yaml")))
     assert len(table.runs) == 10 and len(table.rounds) == 103
+
+
+def test_a_fifth_paper_needs_a_class_and_a_line_of_yaml(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its table, its chart and its number are on the page, in the terminal, as CSV and in the headline table."""
+    monkeypatch.chdir(ROOT / "examples/a_table_and_a_chart_of_your_own")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "decay", raising=False)
+    tables = load("study.yaml").tables
+    labels = MONTHS.timeline().labels
+    shown = dataclasses.replace(made_up("demo", MONTHS, cutoffs=(0, 5, 11)), tables=tables)
+    report = Report([shown], request=ReportRequest())
+    written = {path.name for path in write(report, tmp_path / "page")}
+    assert {"decay.csv", "benchmarks_overview.csv", "decay-demo-mean-loss-by-age-of-the-model.png"} <= written
+    html = (tmp_path / "page/index.html").read_text()
+    assert '<section id="decay">' in html and 'id="decay-charts"' in html
+    printed = as_markdown(report)
+    assert "How fast a model ages" in printed and "Decay per period ↓" in printed
+    (table,) = (section.tables[0] for section in report.sections if section.id == "decay")
+    assert table.columns == tuple(map(str, range(len(labels))))
+    assert not [path for path in (ROOT / "platform").rglob("*.py") if "decay:" in path.read_text()]
 
 
 @pytest.mark.nightly

@@ -1,7 +1,7 @@
-"""Probes: what a model still knows, updated and learned, and what it cost (CKL, Jang et al., ICLR 2022).
+"""CKL: what a model forgot for what it gained (Jang et al., ICLR 2022).
 
-`fuar` is equation 1 over scores of probe sets, with the intervals of `resampling`. `scores` finds the scores of a
-study by name, and `study_fuar` makes the frames of a report of them. `learning_rates` is Table 7. `predictions` and
-`answer_types` are about single probes: what a model answered, and the types of right answers (Tables 5, 6 and 12,
-appendix I). The tables that CKL prints are in `analysis/published/ckl.py`. Start with `fuar`.
+`part` is what the paper adds to a report: start there. `settings` says which scores a FUAR is taken over, `fuar` is
+equation 1 with the intervals of `resampling`, `study_fuar` makes the frames of a report and `shown` its tables.
+`printed` has the tables that the paper prints (ckl.yaml), and `compared` sets them beside ours. `learning_rates` is
+Table 7.
 """

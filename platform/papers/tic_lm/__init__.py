@@ -1,7 +1,7 @@
-"""What was published with TiC-LM, beside a user's own results.
+"""TiC-LM: the three means of a matrix, and what was published with the paper (Li et al., ACL 2025).
 
-`files.py` reads the evaluation files of the Oracles, and `labels.py` says what a line or a label of them means.
-`oracles.py` makes studies of the values. `borrowed_reference.py` takes an Oracle as the reference of regret, and gives
-tasks the names of its columns. `printed.py` compares results with the numbers that the paper prints (`printed.yaml`).
-Start with `files.py`.
+`part` is what the paper adds to the headline numbers of a report: start there. `printed` has the numbers that the paper
+prints (printed.yaml), and `printed_table` sets them beside ours. `borrowed_reference` takes an Oracle that was published
+as the reference of regret, and gives tasks the names of the paper's columns. The published files themselves are read by
+`results.of_published`.
 """
