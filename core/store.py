@@ -1,8 +1,8 @@
 """Roots, local or remote: files, attempts, and records that are written last.
 
-A root is any filesystem of fsspec that shows a file to every reader once its write has returned, lists what was written,
-writes a file whole or not at all, and can create one only if it is absent (on s3:// and gs:// by a conditional put).
-A call to a remote root is repeated while its server is out of reach (`remote.patient`).
+A root is any filesystem of fsspec that shows a file to every reader once its write has returned, lists what was
+written, writes a file whole or not at all, and can create one only if it is absent (on s3:// and gs:// by a
+conditional put). A call to a remote root is repeated while its server is out of reach (`remote.patient`).
 
 Each attempt at a piece of work writes under a folder of its own and nothing is ever renamed. The work counts as done
 once its `record.json` exists; that record is created only if absent, and names the attempt's files with their hashes.

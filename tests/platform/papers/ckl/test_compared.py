@@ -1,6 +1,7 @@
 """The numbers that CKL prints, beside those of a report."""
 
 import math
+from typing import Any
 
 import pytest
 from parts import wanted
@@ -18,7 +19,7 @@ from ticlm.platform.report.request import ReportRequest
 def test_scores_and_fuar_stand_beside_table_2_where_the_methods_have_its_names() -> None:
     study = one_phase({"ckl-vanilla": RIGHT["vanilla"], "lora": RIGHT["lora"], "mine": RIGHT["kept"]})
     found = beside_printed(fuar_tables(wanted(Fuar, study)))
-    frame = found.frame.set_index(["method", "score"])
+    frame: Any = found.frame.set_index(["method", "score"])
     assert list(found.frame.columns) == list(COLUMNS) and set(found.frame["table"]) == {"2"}
     assert set(found.frame["method"]) == {"ckl-vanilla", "lora"}, "the paper has no method `mine`"
     assert frame.loc[("ckl-vanilla", "IL"), ["ours", "paper"]].tolist() == pytest.approx([13.0, 12.89])
@@ -32,7 +33,7 @@ def test_scores_and_fuar_stand_beside_table_2_where_the_methods_have_its_names()
 
 def test_a_fuar_without_gain_is_infinite_and_its_difference_unknown() -> None:
     study = one_phase({"vanilla": RIGHT["broken"]})
-    frame = beside_printed(fuar_tables(wanted(Fuar, study))).frame.set_index("score")
+    frame: Any = beside_printed(fuar_tables(wanted(Fuar, study))).frame.set_index("score")
     assert math.isinf(frame.loc["FUAR", "ours"]) and frame.loc["FUAR", "paper"] == 1.08
 
 

@@ -1,5 +1,7 @@
 """The scores that EvolvingQA prints, beside those of a report."""
 
+from typing import Any
+
 import pytest
 from evolvingsets import whole
 from parts import wanted
@@ -12,7 +14,7 @@ from ticlm.platform.papers.evolvingqa.tables import evolving_tables
 def test_scores_of_the_papers_months_stand_beside_table_3() -> None:
     scores = evolving_tables(wanted(Evolving, whole())).scores
     found = beside_printed(scores)
-    frame = found.frame.set_index(["row", "set", "metric", "month"])
+    frame: Any = found.frame.set_index(["row", "set", "metric", "month"])
     assert list(found.frame.columns) == list(COLUMNS)
     exact = frame.loc[("full", "NEW", "exact-match", "202304")]
     assert (exact["ours"], exact["paper"]) == (pytest.approx(40.0), 4.64)
@@ -25,7 +27,7 @@ def test_scores_of_the_papers_months_stand_beside_table_3() -> None:
 def test_of_other_months_the_means_are_compared() -> None:
     scores = evolving_tables(wanted(Evolving, whole())).scores
     found = beside_printed(scores.assign(month=scores["month"].str.replace("2023", "1999")))
-    frame = found.frame.set_index(["row", "set", "metric"])
+    frame: Any = found.frame.set_index(["row", "set", "metric"])
     new = frame.loc[("full", "NEW", "exact-match")]
     assert (new["month"], new["ours"], new["paper"]) == ("", pytest.approx(35.0), pytest.approx(27.03 / 6))
     assert "means over the months" in found.lines[0]
