@@ -117,7 +117,7 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
             console().print(terminal(found))
     notes = {
         "paper": report.printed[1] if report.printed else [],
-        "means": report.preset.describe(report.summary["task"]),
+        "means": report.conventions,
         "difference": paired_bootstrap.describe(report.differences),
         "contamination": write.contamination_lines(report),
         "from outside": [line for result in report.results for line in result.external_inputs],

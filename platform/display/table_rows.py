@@ -140,8 +140,10 @@ def legend(summary: pd.DataFrame) -> list[str]:
     )
     if marked.any():
         within = ", or within one standard deviation of it" if (marked & ~beats).any() else ""
-        sentences.append(f"★ better than the Oracle series{_compared(summary, map(any, marked))}{within}.")
-    if summary["missing"].max() > 0:
+        sentences.append(
+            f"★ better than the Oracle series, which is retrained{_compared(summary, map(any, marked))}{within}."
+        )
+    if (summary[[f"{mean}_missing" for mean in HEADINGS]].to_numpy(float) > 0).any():
         sentences.append("† some cells are missing: the mean is over the others, and is not compared.")
     return sentences
 
@@ -150,7 +152,8 @@ def _compared(summary: pd.DataFrame, marked: Iterable[bool]) -> str:
     """Say on which checkpoints the marked rows were compared, if not on all."""
     rows = zip(marked, summary["compared_checkpoints"], summary["checkpoints"])
     pairs = dict.fromkeys(f"{number} of {whole}" for hit, number, whole in rows if hit and number < whole)
-    return f" on the {' and '.join(pairs)} checkpoints that an Oracle was trained to" if pairs else ""
+    told = " and ".join(pairs)
+    return f" (compared at the {told} checkpoints where a retrained model exists)" if pairs else ""
 
 
 def _direction(summary: pd.DataFrame) -> str:

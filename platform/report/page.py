@@ -92,7 +92,7 @@ def _of_tables(report: Report) -> dict[str, object]:
             for group in cards(lines(summary, [score]), words.column_title(score, names), metrics[score.task])
         ],
         "row_commands": commands,
-        "legend": legend(summary),
+        "legend": legend(summary[summary["source"] == ""] if any(not one.source for one in every) else summary),
         "conventions": _conventions(report.preset, rows) if every else [],
         "relative": bool(rows["relative"].all()),
     }

@@ -79,6 +79,12 @@ class Report:
         return [section for part in (*self.parts, *further) for section in part.sections]
 
     @property
+    def conventions(self) -> list[str]:
+        """How the means are taken; empty where nothing needs to be said, as all tasks have the checkpoints' periods."""
+        same = all(list(view.evaluated) == list(view.study.checkpoints) for of in self.views for view in of)
+        return [] if same and self.preset == named() else self.preset.describe(self.summary["task"])
+
+    @property
     def files(self) -> dict[str, pd.DataFrame]:
         """The frames of all parts that have rows, by the names of their files without `.csv`; and those of printed
         numbers, even empty ones, if they were asked for."""

@@ -40,8 +40,9 @@ def summary_tables(
     quantities = words.quantities(results, dated(summary)) if results else {}
     named = {score.task: quantities.get(score.task, "") for score in columns}
     made = tables(results, summary, columns) or [PageTable("", (), blocks(lines(summary)), costs=True)]
+    of_columns = summary if sources or not every else summary[summary["source"].isin([s.source for s in columns])]
     *others, last = [as_text(one, titles, named) for one in made]
-    found = [*others, replace(last, notes=(" ".join(legend(summary)),))]
+    found = [*others, replace(last, notes=(" ".join(legend(of_columns)),))]
     return [replace(found[0], title=heading(summary, results)), *found[1:]]
 
 

@@ -65,7 +65,7 @@ function drawScale() {
   const bar = element("i");
   bar.style.background = `linear-gradient(to right, ${colors.stops.join(", ")})`;
   const ramp = element("span", { className: "ramp" }, what, ...[ends[0], bar, ends[1]].map((part) => element("span", {}, part)), means);
-  const keys = [["own", "in-distribution"], ["near", "nearest in time"], ["hatch", "missing"], ...(shown().some((one) => hasUnasked(one.view)) ? [["blank", "not asked by the task"]] : []), ...(shown().some((one) => hasRepeats(one.study, one.view)) ? [["again", "repeats an older Oracle (″: the one above), as no newer one is trained"]] : [])];
+  const keys = [["own", "in-distribution"], ["near", "nearest in time"], ["hatch", "missing"], ...(shown().some((one) => hasUnasked(one.view)) ? [["blank", "not asked by the task"]] : []), ...(shown().some((one) => hasRepeats(one.study, one.view)) ? [["again", "no model was retrained for this period; the older one is shown (″: the one above)"]] : [])];
   const words = keys.map(([kind, text]) => element("span", { className: "key" }, element("i", { className: kind }), text));
   if (box.firstChild && box.dataset.live) return box.replaceChild(ramp, box.firstChild);
   box.replaceChildren(ramp, ...words);
