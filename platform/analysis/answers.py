@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Place = tuple[bool, str, float]
+LOSS, TOKENS = "nll", "tokens"
+"""What `fact-perplexity` keeps of a fact among its numbers: the loss of its object, summed, and the tokens of it."""
 
 
 def changes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ticlm.platform.analysis.numbers import signed
@@ -47,6 +48,14 @@ class Quantity:
 def is_loss(metric: str) -> bool:
     """Return whether a metric is a negative log-likelihood in nats: the one that tasks compare, or one beside it."""
     return metric.startswith("nll")
+
+
+def number(value: float, metric: str, before: str = "") -> str:
+    """Return a perplexity, or a share in percent, with two decimals, as papers about facts print them; empty if it is
+    not known and stands behind something."""
+    if before and not math.isfinite(value):
+        return ""
+    return before + signed(value if is_loss(metric) else 100 * value, 2)
 
 
 def quantity(metric: TaskMetric) -> Quantity:

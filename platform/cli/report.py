@@ -41,7 +41,7 @@ def report(
         typer.Option(metavar="CUTOFF", help="Take the Oracle of this cutoff as the reference of regret; raw: none."),
     ] = None,
     paper: Annotated[
-        bool, typer.Option("--paper", help="Also show the numbers that TiC-LM, CKL and EvolvingQA print, beside ours.")
+        bool, typer.Option("--paper", help="Also show the numbers that the papers print, beside ours.")
     ] = False,
     as_json: Json = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Only print the tables, as Markdown.")] = False,

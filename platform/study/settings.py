@@ -146,8 +146,8 @@ class Study(Settings):
     reference: str | None = None
     """The method whose last model regret is measured against, or `raw`; by default the first Oracle series."""
     tables: tuple[AnyTables, ...] = ()
-    """Further tables and charts of the report, over tasks of `evaluations`: those of CKL, EvolvingQA and TemporalWiki,
-    or a class of your own."""
+    """Further tables and charts of the report, over tasks of `evaluations`: those of a paper, or a class of your
+    own."""
     resources: Resources = Resources()
     """How the study runs; this changes no number beyond rounding."""
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ticlm.platform.analysis.answers import numbers
+from ticlm.platform.analysis.answers import LOSS, TOKENS, numbers
 from ticlm.platform.analysis.metrics import is_loss
 from ticlm.platform.analysis.month_rows import TableRow
 from ticlm.platform.analysis.paired_bootstrap import NORMAL_QUANTILE, mean_interval, paired
+from ticlm.platform.analysis.probe_scores import PER_PROBE
 from ticlm.platform.papers.temporalwiki.pairs import CHANGED, UNCHANGED, Array, PairReader
 
 COLUMNS = (
@@ -21,10 +22,6 @@ COLUMNS = (
 BOOTSTRAP, NORMAL = "paired bootstrap", "normal"
 DRAWN = 1000
 """Most facts of which resamples are drawn; the normal interval of more is nearly the same, and takes no time."""
-PER_FACT = {"exact-match": "exact", "f1": "f1"}
-"""Column of the predictions that holds a metric of single facts."""
-LOSS, TOKENS = "nll", "tokens"
-"""What `fact-perplexity` keeps of a fact among its numbers: the loss of its object, summed, and the tokens of it."""
 
 
 def pair_differences(reader: PairReader) -> list[dict[str, Any]]:
@@ -85,8 +82,8 @@ def _by_fact(reader: PairReader, task: str, row: TableRow, month: str) -> dict[s
         return None
     if is_loss(reader.metric):
         known = held.assign(score=numbers(held, LOSS), weight=numbers(held, TOKENS))
-    elif reader.metric in PER_FACT:
-        known = held.assign(score=held[PER_FACT[reader.metric]], weight=1.0)
+    elif reader.metric in PER_PROBE:
+        known = held.assign(score=held[PER_PROBE[reader.metric]], weight=1.0)
     else:
         return None
     means = known.dropna(subset=["score", "weight"]).groupby("id", sort=False)[["score", "weight"]].mean()

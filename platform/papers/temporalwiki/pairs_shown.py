@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ticlm.platform.analysis.metrics import is_loss
+from ticlm.platform.analysis.metrics import is_loss, number
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.text_tables import Row, TextCell, TextLine, TextTable, records
 from ticlm.platform.display.words import period
@@ -59,13 +59,6 @@ HOW = {BOOTSTRAP: "paired bootstrap", NORMAL: "normal, as there are more than a 
 def measure(metric: str) -> str:
     """Return what the values of a metric are, as they are shown."""
     return MEASURES.get(metric, metric)
-
-
-def number(value: float, metric: str, before: str = "") -> str:
-    """Return a perplexity, or a share in percent; empty if it is not known and stands behind something."""
-    if before and not math.isfinite(value):
-        return ""
-    return before + signed(value if is_loss(metric) else 100 * value, DIGITS)
 
 
 def error(row: Row) -> str:

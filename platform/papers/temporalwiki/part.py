@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ticlm.platform.analysis.metrics import number
 from ticlm.platform.display.parts import Headline, Part, Section, Tables
 from ticlm.platform.display.text_tables import TextTable
 from ticlm.platform.papers.temporalwiki import pair_differences, pairs
-from ticlm.platform.papers.temporalwiki.pairs_shown import error, measure, number, pair_tables
+from ticlm.platform.papers.temporalwiki.pairs_shown import error, measure, pair_tables
 from ticlm.platform.papers.temporalwiki.sentence import sentences
 from ticlm.platform.papers.temporalwiki.settings import PairsRequest
 from ticlm.platform.results.study_result import as_frame

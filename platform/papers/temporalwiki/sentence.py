@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ticlm.platform.analysis.metrics import is_loss
+from ticlm.platform.analysis.metrics import is_loss, number
 from ticlm.platform.display.text_tables import records
 from ticlm.platform.papers.temporalwiki.pairs import CHANGED, UNCHANGED
-from ticlm.platform.papers.temporalwiki.pairs_shown import measure, number
+from ticlm.platform.papers.temporalwiki.pairs_shown import measure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,12 +6,10 @@ import math
 from collections.abc import Sequence
 
 from ticlm.platform.analysis.agreement import PHI, RANK
-from ticlm.platform.analysis.metrics import is_loss, quantity
+from ticlm.platform.analysis.metrics import is_loss, number, quantity
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.text_tables import Row, TextCell, TextLine, TextTable
 from ticlm.platform.display.words import period, title
-from ticlm.platform.papers.evolvingqa.writing import percent
-from ticlm.platform.papers.temporalwiki.pairs_shown import number
 from ticlm.platform.results.study_result import TaskMetric
 
 TITLE = "The same facts in several benchmarks"
@@ -46,7 +44,7 @@ def fact_table(rows: Sequence[Row]) -> TextTable:
                 TextCell(f"{row['facts']:,}"),
                 _score(row, "a"),
                 _score(row, "b"),
-                *[TextCell("–" if math.isnan(row["both"]) else percent(row["both"]))] * has_both,
+                *[TextCell("–" if math.isnan(row["both"]) else number(row["both"], "exact-match"))] * has_both,
                 _agreement(row),
             ),
         )
@@ -66,7 +64,7 @@ def _score(row: Row, side: str) -> TextCell:
     metric, value = row[f"metric_{side}"], row[f"score_{side}"]
     if is_loss(metric):
         return TextCell(f"PPL {number(value, metric)}")
-    return TextCell(f"{percent(value)} %", "" if metric == "exact-match" else quantity(TaskMetric(metric)).name)
+    return TextCell(f"{number(value, metric)} %", "" if metric == "exact-match" else quantity(TaskMetric(metric)).name)
 
 
 def _agreement(row: Row) -> TextCell:

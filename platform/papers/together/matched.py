@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ticlm.platform.analysis.agreement import agreement
-from ticlm.platform.analysis.answers import numbers
+from ticlm.platform.analysis.answers import LOSS, TOKENS, numbers
 from ticlm.platform.analysis.metrics import is_loss
-from ticlm.platform.papers.temporalwiki.pair_differences import LOSS, PER_FACT, TOKENS
+from ticlm.platform.analysis.probe_scores import PER_PROBE
 from ticlm.platform.results.study_result import MethodResult, StudyResult, TaskMetric
 from ticlm.platform.tasks.base import whole_task
 
@@ -79,7 +79,7 @@ class FactReader:
 
     def is_scored(self, task: str) -> bool:
         """Return whether single facts have a score in the metric of a task."""
-        return is_loss(self.metric(task).name) or self.metric(task).name in PER_FACT
+        return is_loss(self.metric(task).name) or self.metric(task).name in PER_PROBE
 
     def labels(self, one: tuple[str, str], method: MethodResult) -> dict[str, str]:
         """Return trained period -> the label at which a checkpoint was last asked: its own period where it was asked
@@ -102,7 +102,7 @@ class FactReader:
         if is_loss(metric):
             known = held.assign(score=numbers(held, LOSS), weight=numbers(held, TOKENS))
         else:
-            known = held.assign(score=held[PER_FACT[metric]], weight=1.0)
+            known = held.assign(score=held[PER_PROBE[metric]], weight=1.0)
         return known.dropna(subset=["score", "weight"]).groupby("id", sort=False)[["score", "weight"]].mean()
 
     def _place(self, label: str) -> tuple[int, str]:
