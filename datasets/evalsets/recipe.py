@@ -30,8 +30,8 @@ from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
 from ticlm.datasets.evalsets.probes import ProbeFiles
 from ticlm.datasets.evalsets.retrieved_contexts import RetrievedContexts
 from ticlm.datasets.evalsets.synthetic_probes import SyntheticProbes
-from ticlm.datasets.evalsets.temporalwiki_files import TemporalWikiFiles
-from ticlm.datasets.evalsets.temporalwiki_probes import TemporalWikiProbes
+from ticlm.datasets.evalsets.temporalwiki.files import TemporalWikiFiles
+from ticlm.datasets.evalsets.temporalwiki.probes import TemporalWikiProbes
 from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.evalsets.tic_wiki import TicWiki

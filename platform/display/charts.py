@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ticlm.core.errors import InputError
 from ticlm.platform.display import palette
@@ -13,6 +13,7 @@ from ticlm.platform.display.view_data import rounded
 
 Format = Literal["signed", "count", "share"]
 """How numbers of an axis are written: with decimals that tell its levels apart, as 1.2M, or in percent."""
+Kind = Literal["line", "bar", "points", "heat"]
 StyleOf = Callable[[str, str], palette.Style | None]
 """Returns the style of a method of a study, by the names of both; None if there is no such method."""
 
@@ -55,7 +56,7 @@ class Chart:
     """
 
     title: str
-    kind: Literal["line", "bar", "points", "heat"]
+    kind: Kind
     series: tuple[Series, ...]
     labels: tuple[str, ...] = ()
     """Names of the places along x, such as periods; empty: x is an axis of numbers. Bars and heat maps need them."""
@@ -71,11 +72,17 @@ class Chart:
     """What stands above the charts of its file; empty: its title."""
 
     def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise InputError(f"chart {self.title}: no kind {self.kind!r}; there are {', '.join(get_args(Kind))}")
+        if isinstance(self.series, Series) or not self.series:
+            raise InputError(f"chart {self.title}: series must be a tuple of at least one Series")
+        if not self.labels and self.kind in ("bar", "heat"):
+            raise InputError(f"chart {self.title}: {self.kind} needs labels, a name for each place along x")
         for one in self.series:
             where = f"chart {self.title}: series {one.name}"
             places = len(self.labels or one.x)
-            if not self.labels and self.kind in ("bar", "heat"):
-                raise InputError(f"chart {self.title}: {self.kind} needs labels, a name for each place along x")
+            if self.kind == "bar" and any(value is not None and value < 0 for value in one.y):
+                raise InputError(f"{where} has a value below 0, which no bar shows; draw a line")
             if len(one.y) != places:
                 raise InputError(f"{where} has {len(one.y)} values for {places} {'labels' if self.labels else 'x'}")
             if one.tips and len(one.tips) != len(one.y):
@@ -106,6 +113,9 @@ class Chart:
 
     def _series(self, one: Series, place: int, style_of: StyleOf) -> dict[str, Any]:
         own = style_of(self.study, one.method) if one.method else None
+        if one.method and own is None and not one.color:
+            where = f"study {self.study}" if self.study else "a study, which the chart must name"
+            raise InputError(f"chart {self.title}: series {one.name}: {one.method} is no method of {where}")
         style = own or palette.Style(color=palette.APART[place % len(palette.APART)], dash=None, marker="")
         return {
             "name": one.name,

@@ -6,6 +6,7 @@ A part is a value. The page, the terminal, Markdown, and the files beside the pa
 from __future__ import annotations
 
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 WIDE, PAGE_WIDE = 6, 11
 """Most columns of one table in the terminal, and of one that is shown at once on the page."""
 
@@ -44,6 +46,9 @@ class Section:
     """Whether it stands before the charts of the matrices, as the answer does."""
     for_matrices: str = ""
     """A note that is shown only where the page has matrices, to which it leads."""
+
+    def __post_init__(self) -> None:
+        _check_name(f"section {self.title}: id", self.id)
 
     @property
     def name(self) -> str:
@@ -128,7 +133,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class Part:
-    """What one benchmark says of the studies of a report."""
+    """What one benchmark says of the studies of a report. Raises InputError if a file has no usable name."""
 
     name: str
     """Name of the benchmark, as headings have it."""
@@ -148,6 +153,10 @@ class Part:
     """Sets the numbers that a paper prints beside ours, if a report is asked for them."""
     printed_file: str = ""
     """Name of the file of these numbers, without `.csv`."""
+
+    def __post_init__(self) -> None:
+        for name in self.frames:
+            _check_name(f"part {self.name}: file", name)
 
     def files(self) -> dict[str, pd.DataFrame]:
         """Return the frames that have rows."""
@@ -195,6 +204,12 @@ def joined(every: Sequence[Part]) -> Part:
         headline_notes=_each(note for part in every for note in part.headline_notes),
         missing=_each(line for part in every for line in part.missing),
     )
+
+
+def _check_name(what: str, name: str) -> None:
+    """Raise InputError if a name cannot stand in a link and name a file."""
+    if not NAME.fullmatch(name):
+        raise InputError(f"{what} must be letters, digits, hyphens and underscores, got {name!r}")
 
 
 def _with(old: Section, new: Section) -> Section:

@@ -4,7 +4,7 @@
  * A bar for each label, its parts from the bottom up; `series` is [{name, color, values}]. With `beside`, the parts stand
  * side by side, and a value may be missing.
  */
-function barChart({ labels, series: all, name, log = false, beside = false, hidden }, width) {
+function barChart({ labels, series: all, name, log = false, beside = false, format = (value) => signed(value, 2), hidden }, width) {
   const parts = all.filter((part) => !hidden?.has(part.name));
   const under = underAxis(labels, width - 56);
   const deep = under.turned ? 14 + 6 * Math.min(16, Math.max(...under.names.map((one) => one.length))) : 26;
@@ -34,7 +34,7 @@ function barChart({ labels, series: all, name, log = false, beside = false, hidd
   const at = (px, py) => {
     const i = Math.floor((px - frame.left) / step);
     if (!(i in labels)) return null;
-    if (beside) return { x: px, y: py, lines: [classText(labels[i]), ...parts.map((part) => `${part.name}: ${signed(part.values[i] ?? NaN, 2)}`)] };
+    if (beside) return { x: px, y: py, lines: [classText(labels[i]), ...parts.map((part) => `${part.name}: ${format(part.values[i] ?? NaN)}`)] };
     const each = parts.length > 1 ? parts.filter((part) => part.values[i]).map((part) => `${part.name}: ${thousands(part.values[i])}`).reverse() : [];
     return { x: px, y: py, lines: [classText(labels[i]), thousands(whole[i]), ...each] };
   };

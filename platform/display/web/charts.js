@@ -166,9 +166,10 @@ const axisOf = (axis) => ({ ...axis, format: FORMATS[axis.format] });
 /** A chart that came as a value (display/charts.py) as what `drawOf` draws. */
 function specOf(chart) {
   const { kind, labels, stacked } = chart;
-  if (kind === "bar") return { name: chart.title, labels, beside: !stacked, log: chart.y.log, series: chart.series.map((one) => ({ ...one, values: one.y.map((value) => value ?? (stacked ? 0 : null)) })) };
+  const written = chart.y.format === "signed" ? (value) => signed(value, 2) : FORMATS[chart.y.format];
+  if (kind === "bar") return { name: chart.y.label || chart.title, labels, beside: !stacked, log: chart.y.log, format: written, series: chart.series.map((one) => ({ ...one, values: one.y.map((value) => value ?? (stacked ? 0 : null)) })) };
   if (kind === "heat") return { name: chart.title, labels, y: axisOf(chart.y), rows: chart.series.map((one) => ({ ...one, values: one.y.map((value) => value ?? NaN) })), series: [] };
-  const [x, y] = [axisOf({ ...chart.x, label: labels.length ? withYear(chart.x.label, labels) : chart.x.label }), axisOf({ ...chart.y, label: chart.y.label || chart.title })];
+  const [x, y] = [axisOf({ ...chart.x, label: labels.length ? withYear(chart.x.label, labels).replace(/^, /, "") : chart.x.label }), axisOf({ ...chart.y, label: chart.y.label || chart.title })];
   const mark = kind === "points" ? "point" : Math.max(...chart.series.map((one) => one.y.length)) <= MANY ? "full" : null;
   const say = (one, i) => (one.tips.length ? [one.tips[i]] : [`${chart.x.label || "x"}: ${labels.length ? pretty(labels[i]) : x.whole ? Math.round(one.x[i]) : x.format(one.x[i] ?? NaN)}`, `${y.label}: ${y.format(one.y[i] ?? NaN)}`]);
   const series = chart.series.map((one) => ({ ...one, points: one.y.map((value, i) => ({ x: labels.length ? i : one.x[i] ?? NaN, y: value ?? NaN, mark, tip: () => say(one, i) })) }));

@@ -23,7 +23,8 @@ function valueFigures() {
 function valueSheet(charts) {
   const specs = charts.map(specOf);
   const { kind } = charts[0];
-  const heading = charts[0].heading || charts[0].title;
+  const [{ heading: above, title }] = charts;
+  const heading = above || (specs.length === 1 && specs[0].name === title && kind === "bar" ? "" : title);
   if (kind === "bar") return sheet(heading, specs.map((spec) => barPanel(spec)), Math.min(2, specs.length));
   if (kind === "heat") return sheet(heading, specs.map((spec) => ({ title: spec.name, chart: heatTable(spec, 640) })), 1);
   return lineSheet(heading, specs, kind === "points" ? 560 : undefined);

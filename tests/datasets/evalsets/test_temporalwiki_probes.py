@@ -21,7 +21,7 @@ from ticlm.core.examples import Example, Examples
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.evalsets.show import overview
-from ticlm.datasets.evalsets.temporalwiki_probes import TemporalWikiProbes
+from ticlm.datasets.evalsets.temporalwiki.probes import TemporalWikiProbes
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.wiki import changed_texts
 from ticlm.datasets.wikidata import aligned, choosing, pairing, statements

@@ -86,6 +86,13 @@ def test_a_series_has_the_look_of_its_method_or_a_colour_of_its_own() -> None:
         (Series("a", [1.0], tips=["x", "y"]), {"labels": ("1",)}, "chart c: series a has 2 tips for 1 values"),
         (Series("a", [math.inf]), {"labels": ("1",)}, "chart c: series a has an infinite value"),
         (Series("a", [1.0], x=[1.0]), {"kind": "bar"}, "chart c: bar needs labels, a name for each place along x"),
+        (Series("a", [-1.0]), {"kind": "bar", "labels": ("1",)}, "chart c: series a has a value below 0, which no bar"),
+        (Series("a", [1.0]), {"kind": "pie", "labels": ("1",)}, "chart c: no kind 'pie'; there are line, bar, points"),
+        (
+            Series("a", [1.0]),
+            {"series": (), "labels": ("1",)},
+            "chart c: series must be a tuple of at least one",
+        ),
     ],
 )
 def test_series_that_do_not_fit_are_refused_in_one_line(series: Series, more: dict[str, Any], said: str) -> None:
@@ -98,3 +105,15 @@ def test_a_value_that_is_no_number_is_a_gap_and_a_line() -> None:
     chart = Chart("c", "line", (Series("a", [1.0, math.nan, None]), Series("b", [1.0, 2.0, None])), MONTHS)
     assert list(chart.faults()) == ["chart c: 1 of 3 values of a are not a number"]
     assert payload(chart)["series"][0]["y"] == [1.0, None, None]
+
+
+def test_a_series_of_a_method_that_the_study_lacks_is_refused() -> None:
+    chart = Chart("c", "line", (Series("a", [1.0], method="nobody"),), ("1",), study="demo")
+    with pytest.raises(InputError, match="chart c: series a: nobody is no method of study demo"):
+        payload(chart)
+
+
+def test_a_bar_is_named_by_its_axis_and_a_line_of_periods_by_their_year_alone() -> None:
+    named = Chart("Tokens by period", "bar", (Series("a", [1e6]),), ("202301",), y=Axis("tokens", "count"))
+    assert "tokens" in drawn(named) and "Tokens by period" not in drawn(named)
+    assert ">, 2023<" not in drawn(KINDS["line"]) and ">2023<" in drawn(KINDS["line"])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from parts import part_of, tables_of
 from reports import page, tic_lm
@@ -192,3 +193,12 @@ def test_a_table_reads_the_same_in_markdown_and_in_the_terminal() -> None:
     console.print(terminal(table))
     said = console.export_text()
     assert all(text in said for text in ("first", "second", "2 seeds", "(± 0.1)", "1.0★", "text: nats"))
+
+
+def test_names_that_are_no_file_and_no_link_are_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"part Own: file must be letters, digits, hyphens and underscores, got '\.\./a'"
+    ):
+        Part("Own", {"../a": pd.DataFrame()})
+    with pytest.raises(InputError, match=r"section Mine: id must be letters, .*, got 'my section'"):
+        Section("my section", "Mine")
