@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from ticlm.core.extras import Extra
 from ticlm.core.periods import Label
 from ticlm.core.settings import Settings
 from ticlm.platform.study.tables import TableRequest
@@ -85,6 +86,9 @@ class FuarRequest(TableRequest):
         if self.phases and self.chain != "end":
             raise ValueError(f"{self.name}: chain: {self.chain} makes phases of all periods; leave phases out")
         return self
+
+    def extras(self) -> tuple[Extra, ...]:
+        return (Extra("stats", ("scipy",)),)  # resampling.py draws its bootstrap
 
     def named(self) -> Iterator[tuple[str, str]]:
         lists = (self.invariant, self.updated, self.new, *(phase.scores for phase in self.phases))

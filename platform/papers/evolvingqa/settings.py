@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import field_validator, model_validator
 
+from ticlm.core.extras import Extra
 from ticlm.core.settings import Settings
 from ticlm.platform.study.tables import TableRequest, check_names
 from ticlm.platform.tasks.base import Task
@@ -104,6 +105,9 @@ class EvolvingRequest(QuestionTasks, TableRequest):
             yield from (("gradients.new", self.gradients.new, NORM), ("gradients.edited", self.gradients.edited, NORM))
         for reader in self.readers:
             yield from ((f"readers.{reader.name}.{field}", task, EXACT) for field, task in reader.tasks.items())
+
+    def extras(self) -> tuple[Extra, ...]:
+        return () if self.gradients is None else (Extra("stats", ("scipy",)),)  # gradients.py compares ranks
 
     def named(self) -> Iterator[tuple[str, str]]:
         yield from ((setting, task) for setting, task, _ in self.wanted())

@@ -196,9 +196,7 @@ def test_a_table_reads_the_same_in_markdown_and_in_the_terminal() -> None:
 
 
 def test_names_that_are_no_file_and_no_link_are_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"part Own: file must be letters, digits, hyphens and underscores, got '\.\./a'"
-    ):
+    with pytest.raises(InputError, match=r"part Own: file must be letters, .*, got '\.\./a'"):
         Part("Own", {"../a": pd.DataFrame()})
     with pytest.raises(InputError, match=r"section Mine: id must be letters, .*, got 'my section'"):
         Section("my section", "Mine")
