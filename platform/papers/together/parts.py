@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ticlm.core.errors import InputError
-from ticlm.core.extensions import import_path
+from ticlm.core.reading.own_faults import faults_as
 from ticlm.platform.display.parts import Part, Section, Tables, checked
 from ticlm.platform.display.text_tables import records
 from ticlm.platform.papers.together import matched
@@ -47,16 +47,12 @@ def same_facts(results: Sequence[StudyResult]) -> Part | None:
 
 
 def _part(kind: type[Tables], pairs: Sequence[tuple[StudyResult, Tables]]) -> Part:
-    where = f"tables.{pairs[0][1].name}"
+    """Return the part of a kind. Raises InputError in one line, with the place in a file of the user's own."""
     try:
-        return checked(kind, kind.of_all(pairs))
+        with faults_as(InputError):
+            return checked(kind, kind.of_all(pairs))
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
-    except Exception as error:
-        if kind.__module__.startswith("ticlm."):
-            raise
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"{where}: {import_path(kind)} raised {told}") from error
+        raise InputError(f"tables.{pairs[0][1].name}: {error}") from error
 
 
 def _check_names(own: Sequence[Part]) -> None:

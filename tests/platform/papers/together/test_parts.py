@@ -146,7 +146,7 @@ def test_a_table_of_ones_own_is_written_back_by_its_import_path(module: None, to
 @pytest.mark.parametrize(
     ("fails", "said"),
     [
-        (True, "tables.mine: mine_tables:Mine raised KeyError: 'no such column'"),
+        (True, "tables.mine: mine_tables:Mine.part raised KeyError: 'no such column' (mine_tables.py:13)"),
         (False, "tables.mine: part of mine_tables:Mine must return a Part, it returned NoneType"),
     ],
 )
