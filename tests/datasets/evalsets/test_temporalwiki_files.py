@@ -113,7 +113,7 @@ def test_bad_files_are_one_line(files: dict[str, str], tmp_path: Path) -> None:
         build(tmp_path / "root", {202109: {"changed": str(wrong)}})
     with pytest.raises(InputError, match="give files of changed or of unchanged triplets"):
         build(tmp_path / "root", {202109: {}})
-    with pytest.raises(InputError, match=r"examples\.temporalwiki-files\.months"):
+    with pytest.raises(InputError, match=r"examples\.months"):
         build(tmp_path / "root", {})
     wrong.write_bytes(b"subject,relation,object\nUlm,country,\xff\n")
     with pytest.raises(InputError, match="1 unreadable text"):

@@ -362,7 +362,7 @@ def test_bad_input_is_one_line(recipe: dict[str, Any], tmp_path: Path) -> None:
     unlinked = dataclasses.replace(NEW, titles={}).write(tmp_path / "unlinked.json.gz")
     with pytest.raises(InputError, match=r"^examples\.wikidata\.dumps\.\d+: none of 13 items .* no sitelinks at all$"):
         build(recipe, tmp_path / "a", wikidata={"dumps": {20210801: dumps[20210801], 20210901: str(unlinked)}})
-    with pytest.raises(InputError, match=r"examples\.temporalwiki-probes\.tune_share"):
+    with pytest.raises(InputError, match=r"examples\.tune_share"):
         build(recipe, tmp_path / "a", tune_share=1)
 
 

@@ -374,7 +374,7 @@ def test_the_packaged_recipe_lacks_only_the_dumps(recipe: dict[str, Any]) -> Non
     sets = [f"examples.wiki.dumps={json.dumps(wiki_dumps)}", f"examples.wikidata.dumps={json.dumps(dumps)}"]
     packaged = settings.load(ExampleSetRecipe, "wiki-questions", "datasets/recipes", sets)
     assert packaged.examples == settings.parse(WikiQuestions, recipe["examples"], "recipe")
-    with pytest.raises(InputError, match=r"examples\.wiki-questions\.wikidata\.dumps: .*\{20170301: .*\}"):
+    with pytest.raises(InputError, match=r"examples\.wikidata\.dumps: .*\{20170301: .*\}"):
         settings.load(ExampleSetRecipe, "wiki-questions", "datasets/recipes")
 
 

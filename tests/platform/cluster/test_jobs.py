@@ -96,7 +96,7 @@ def test_what_is_sent_is_the_study_in_one_file_and_the_package(tmp_path: Path) -
         capture_output=True,
         text=True,
     )
-    assert shown.stdout.startswith(f"{tmp_path}/sent/ticlm/platform/"), shown.stderr
+    assert shown.stdout.startswith(f"{tmp_path}/sent/ticlm/core/"), shown.stderr
     assert (tmp_path / "sent/ticlm/platform/studies/demo.yaml").is_file()
 
 

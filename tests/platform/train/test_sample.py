@@ -247,7 +247,7 @@ def test_a_run_that_is_interrupted_while_it_samples_ends_with_the_same_bits(
     def killed(*_: Any) -> Any:
         raise Killed
 
-    for name in ("_write", "_about"):
+    for name in ("_write", "_sample_facts"):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, killed)
             with pytest.raises(Killed):
