@@ -7,7 +7,6 @@ import os
 import platform
 import signal
 from collections.abc import Callable
-from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -76,6 +75,8 @@ def versions() -> str:
 
 
 def _version(name: str) -> str:
+    from importlib import metadata  # takes 20 ms, for which --help need not wait
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:  # a checkout on the path
