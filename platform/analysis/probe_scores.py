@@ -170,8 +170,8 @@ def _mean(values: pd.Series) -> float:
 
 
 def _whole(found: list[SetName]) -> list[SetName]:
-    """Return the sets without those that another one holds: on periods, the whole (an empty label) before its sources;
-    elsewhere, the sets before the mean over them, which is no set of its own."""
+    """Drop sets that are part of another set. On periods keep the whole set, whose label is empty, and not its sources;
+    elsewhere keep the sets, and not their mean."""
     dated = [one for one in found if one.period and not one.label]
     sets = [one for one in found if not one.period and one.label]
     periods = {one.period for one in dated}

@@ -49,7 +49,7 @@ def report(
     """Print the table of studies, published evaluations, or both side by side, and write their page."""
     from ticlm.core.store import Store
     from ticlm.platform.analysis import conventions
-    from ticlm.platform.papers.tic_lm.borrowed_reference import beside, relative_to, renamed
+    from ticlm.platform.papers.tic_lm.borrowed_reference import relative_to, renamed, with_published_reference
     from ticlm.platform.report import write
     from ticlm.platform.report.report import Report
     from ticlm.platform.report.request import ReportRequest
@@ -66,7 +66,7 @@ def report(
     if reference is not None:
         own = [relative_to(one, reference) for one in own]
         others = tuple(relative_to(one, reference) for one in others)
-    results = [*(beside(study, others) for study in renamed(own, names or (), others)), *others]
+    results = [*(with_published_reference(study, others) for study in renamed(own, names or (), others)), *others]
     request = ReportRequest(root, (*(imports or ()),), preset, (*(names or ()),), reference or "", paper)
     report = Report(results, chosen, request)
     if as_markdown:

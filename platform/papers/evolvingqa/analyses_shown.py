@@ -39,7 +39,7 @@ def analysis_tables(
     overlaps: pd.DataFrame,
     gradients: pd.DataFrame,
 ) -> Iterator[TextTable]:
-    """Yield the tables of one block of one study, from the frames of `analysis.evolving` about it."""
+    """Yield the tables of one block of one study, from the frames of `tables` about it."""
     if len(categories):
         yield _categories(records(categories))
     if len(leaked):

@@ -42,7 +42,7 @@ PROMPT = (
 def answer_tables(
     scores: pd.DataFrame, apart: pd.DataFrame, preferred: pd.DataFrame, prompted: pd.DataFrame
 ) -> Iterator[TextTable]:
-    """Yield the tables of one block of one study, from the frames of `analysis.evolving` about it."""
+    """Yield the tables of one block of one study, from the frames of `tables` about it."""
     for metric in (EXACT, F1):
         rows = records(scores[scores["metric"] == metric])
         if rows:

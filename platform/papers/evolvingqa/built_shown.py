@@ -18,7 +18,7 @@ STEPS = "Left out, by step and reason; below it in percent of what the step read
 
 
 def built_tables(sizes: pd.DataFrame, steps: pd.DataFrame, counts: pd.DataFrame) -> Iterator[TextTable]:
-    """Yield the tables of one study, from the frames of `analysis.evolving.construction` about it."""
+    """Yield the tables of one study, from the frames of `construction` about it."""
     if len(sizes):
         rows = records(sizes)
         months, lines = pivoted(rows, ("set", "subset"), "period", lambda row: TextCell(f"{row['examples']:,}"))

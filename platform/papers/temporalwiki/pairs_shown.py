@@ -69,7 +69,7 @@ def error(row: Row) -> str:
 
 
 def pair_tables(pairs: pd.DataFrame, means: pd.DataFrame, apart: pd.DataFrame) -> Iterator[TextTable]:
-    """Yield the tables of one block of one study, from the frames of `analysis.benchmarks` about it: the metric by
+    """Yield the tables of one block of one study, from the frames of `part` about it: the metric by
     which tasks are compared, differences, and further metrics."""
     main = pairs["metric"].iloc[0]
     for metric in dict.fromkeys(pairs["metric"]):

@@ -80,7 +80,7 @@ def _noting(study: StudyResult, reference: tuple[str, int, str] | None, text: st
     )
 
 
-def beside(study: StudyResult, oracles: Sequence[StudyResult]) -> StudyResult:
+def with_published_reference(study: StudyResult, oracles: Sequence[StudyResult]) -> StudyResult:
     """Return the study with the reference of the published Oracles of its size as its own, if it has none and does not
     ask for raw values.
 

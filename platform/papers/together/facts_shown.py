@@ -32,7 +32,7 @@ SIGN = {PHI: "φ", RANK: "ρ"}
 
 
 def fact_table(rows: Sequence[Row]) -> TextTable:
-    """Return the table of rows of `analysis.benchmarks.matched`."""
+    """Return the table of rows of `matched`."""
     several = len({row["study"] for row in rows}) > 1
     tasks = list(dict.fromkeys(row[name] for row in rows for name in ("task_a", "task_b")))
     has_both = any(math.isfinite(row["both"]) for row in rows)

@@ -18,7 +18,7 @@ from rich.console import Console
 from ticlm.core.errors import InputError
 from ticlm.platform.analysis.conventions import Preset, named
 from ticlm.platform.analysis.summary import summarize
-from ticlm.platform.papers.tic_lm.borrowed_reference import beside, relative_to, renamed
+from ticlm.platform.papers.tic_lm.borrowed_reference import relative_to, renamed, with_published_reference
 from ticlm.platform.papers.tic_lm.printed import compared
 from ticlm.platform.report.page import render
 from ticlm.platform.report.page_data import payload
@@ -179,7 +179,7 @@ def test_a_chosen_reference_holds_for_a_study_that_borrows_it(everything: Publis
     (theirs,) = (relative_to(one, "202101") for one in studies(everything))
     (mine,) = renamed([bare(theirs, "tic-cc@1")], ["tic-cc@1=tic-cc"])
     assert relative_to(mine, "202101") is mine, "it has no Oracle of its own"
-    found = beside(mine, [theirs])
+    found = with_published_reference(mine, [theirs])
     assert found.reference is not None and found.reference[2] == "202101"
     whole = tic_lm(1, ["tic-cc@1"])
     assert relative_to(whole, "202101").reference == ("oracle", 1, "202101")
@@ -200,7 +200,7 @@ def test_a_study_without_a_reference_is_measured_by_the_published_oracle_of_its_
     bare = dataclasses.replace(whole, methods=whole.methods[:-1], reference=None, parameters=theirs.parameters)
     bare = dataclasses.replace(bare, cells=bare.cells[bare.cells["method"] != "oracle"])
     (named_alike,) = renamed([bare], ["tic-cc@1=tic-cc", "tic-cc@1:wiki=tic-cc-wiki"])
-    own = beside(named_alike, [theirs])
+    own = with_published_reference(named_alike, [theirs])
     summary = summarize([own, theirs], named("paper"))
     mine = summary[(summary["study"] == "mine") & (summary["method"] == "cyclic-cosine+ar")].set_index("task")
     raw = summarize([named_alike]).set_index(["task", "method"])["in_distribution"].to_dict()
@@ -218,7 +218,7 @@ def test_a_study_without_a_reference_is_measured_by_the_published_oracle_of_its_
 def test_a_study_of_another_size_or_with_a_reference_stays_as_it_is(everything: Published) -> None:
     (theirs,) = studies(everything)
     study = tic_lm(methods=1, tasks=["tic-cc@1"])
-    assert beside(study, [theirs]) is study
+    assert with_published_reference(study, [theirs]) is study
 
 
 def bare(theirs: StudyResult, *tasks: str) -> StudyResult:
@@ -243,11 +243,11 @@ def test_why_a_study_is_not_relative_to_a_published_oracle_is_one_line(everythin
         (other, "the same metric"),
         (larger, "its 7 parameters are those of no published Oracle (1,439,893,504)"),
     ):
-        found = beside(study, [theirs])
+        found = with_published_reference(study, [theirs])
         assert found.reference is None and found.cells is study.cells
         *_, line = found.external_inputs
         assert line.startswith("mine: values are raw, not relative to a published Oracle: ") and why in line
-    related = beside(alike, [theirs])
+    related = with_published_reference(alike, [theirs])
     assert related.reference is not None and related.external_inputs[-1].endswith("timeline holds, in tic-wiki-diff")
     assert not summarize([related]).set_index("task").loc["wiki-qa@1", "relative"]
 
@@ -255,9 +255,9 @@ def test_why_a_study_is_not_relative_to_a_published_oracle_is_one_line(everythin
 def test_a_study_that_wants_raw_values_keeps_them(everything: Published) -> None:
     (theirs,) = studies(everything)
     (alike,) = renamed([bare(theirs, "tic-cc@1")], ["tic-cc@1=tic-cc"])
-    assert beside(alike, [theirs]).reference is not None
+    assert with_published_reference(alike, [theirs]).reference is not None
     raw = dataclasses.replace(alike, is_raw=True)
-    assert beside(raw, [theirs]) is raw
+    assert with_published_reference(raw, [theirs]) is raw
 
 
 def test_only_core_is_imported_as_a_table_of_its_own(tmp_path: Path) -> None:
