@@ -59,9 +59,7 @@ class Own:
 
     def __get_pydantic_json_schema__(self, source: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Return the JSON schema of what is built in, or of an object of any class of the user's own."""
-        kinds = [{"pattern": IMPORT_PATH}, *({"const": name} for name in entry_points(self.group))]
-        own = {"type": "object", "properties": {"kind": {"type": "string", "anyOf": kinds}}, "required": ["kind"]}
-        own["description"] = f"A class of your own that derives from {self.base.__name__}, with its settings."
+        own = own_schema(self.base.__name__, self.group)
         try:
             return {"anyOf": [handler(source), own]}
         except (PydanticOmit, PydanticInvalidForJsonSchema):  # nothing is built in
@@ -82,6 +80,14 @@ class Own:
             if path is None:
                 raise
             return made(path, self.base, without_kind(value))
+
+
+def own_schema(base: str, group: str) -> dict[str, Any]:
+    """Return the JSON schema of an object of any class of the user's own, told by its kind."""
+    kinds = [{"pattern": IMPORT_PATH}, *({"const": name} for name in entry_points(group))]
+    told = f"A class of your own that derives from {base}, with its settings."
+    kind = {"type": "string", "anyOf": kinds}
+    return {"type": "object", "properties": {"kind": kind}, "required": ["kind"], "description": told}
 
 
 def made(path: str, base: type[Settings], data: Mapping[str, Any]) -> Settings:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import PydanticCustomError, core_schema
 
 from ticlm.core.extensions import (
-    IMPORT_PATH,
     class_at,
     entry_point,
-    entry_points,
     import_path,
     is_built_in,
     made,
     object_at,
+    own_schema,
     without_kind,
 )
 from ticlm.core.reading.near import hint
@@ -44,9 +43,8 @@ class Kinds:
 
     def __get_pydantic_json_schema__(self, source: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Return the JSON schema of any of the classes, each with its kind, or of a class of the user's own."""
-        kinds = [{"pattern": IMPORT_PATH}, *({"const": name} for name in entry_points(self.group))]
-        own = {"type": "object", "properties": {"kind": {"type": "string", "anyOf": kinds}}, "required": ["kind"]}
         known = [handler(found.__pydantic_core_schema__) for found in self.classes().values()]
+        own = own_schema(self.base.partition(":")[2], self.group)
         return {"anyOf": [*({"allOf": [one], "required": ["kind"]} for one in known), own]}
 
     def classes(self) -> dict[str, type[Settings]]:

@@ -50,10 +50,6 @@ class PageTable:
     """Whether its columns of tasks without periods are means over their parts."""
 
     @property
-    def columns(self) -> int:
-        return 1 + 3 * len(self.scores) + (4 + self.ratios) * self.costs + len(self.static)
-
-    @property
     def ratios(self) -> bool:
         """Whether any run has an Oracle series to compare its cost with."""
         return any(math.isfinite(line.oracle_ratio) for block in self.blocks for line in block.lines)
@@ -103,7 +99,6 @@ def as_text(
     titles: Mapping[TableColumn, str],
     quantities: Mapping[str, str],
     commands: Mapping[tuple[str, str], str] | None = None,
-    notes: Sequence[str] = (),
 ) -> TextTable:
     """Return a table as text: three columns for each evaluation, then costs, then tasks without periods.
 
@@ -129,11 +124,9 @@ def as_text(
         ("Method",),
         tuple(name for name, _ in columns),
         lines,
-        tuple(notes),
         main=True,
         groups=tuple((name, number) for name, number, _ in groups),
         hints=tuple(hint for _, hint in columns),
-        hints_are_titles=not one.scores,
         group_hints=tuple(hint for *_, hint in groups),
     )
 

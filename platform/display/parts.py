@@ -123,6 +123,8 @@ class Headline:
 class Printed:
     """Numbers that a paper prints, set beside those of a report."""
 
+    file: str
+    """Name of the file of `frame`, without `.csv`."""
     frame: pd.DataFrame
     """A row for each number that both have: ours, the paper's and their difference, among other columns."""
     table: TextTable | None
@@ -149,10 +151,8 @@ class Part:
     """Whether it is one of those of which two make a report one of several benchmarks."""
     missing: tuple[str, ...] = ()
     """Lines about what is missing."""
-    printed: Callable[[], Printed] | None = None
-    """Sets the numbers that a paper prints beside ours, if a report is asked for them."""
-    printed_file: str = ""
-    """Name of the file of these numbers, without `.csv`."""
+    printed: tuple[Callable[[], Printed], ...] = ()
+    """Each sets the numbers that a paper prints beside ours, if a report is asked for them."""
 
     def __post_init__(self) -> None:
         for name in self.frames:
@@ -184,9 +184,14 @@ def checked(kind: type[Tables], found: object) -> Part:
 
 
 def joined(every: Sequence[Part]) -> Part:
-    """Return parts of one benchmark as one: sections of one id, and frames of one name, become one."""
+    """Return parts of one benchmark as one: sections of one id, and frames of one name, become one.
+
+    Raises InputError if they have several names: a benchmark is one group of columns in the table of all of them.
+    """
     import pandas as pd
 
+    if len(names := _each(part.name for part in every)) > 1:
+        raise InputError(f"all parts of one class must have one name, got {', '.join(names)}; put the rest into titles")
     frames: dict[str, list[pd.DataFrame]] = {}
     sections: dict[str, Section] = {}
     for part in every:
@@ -203,6 +208,7 @@ def joined(every: Sequence[Part]) -> Part:
         headline=tuple(one for part in every for one in part.headline),
         headline_notes=_each(note for part in every for note in part.headline_notes),
         missing=_each(line for part in every for line in part.missing),
+        printed=tuple(one for part in every for one in part.printed),
     )
 
 

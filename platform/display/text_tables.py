@@ -64,8 +64,6 @@ class TextTable:
     """Headings above the columns, each with the number of columns below it; none, or one for all columns."""
     hints: tuple[str, ...] = ()
     """What the page says of each column where the pointer rests; none, or one for each, which may be empty."""
-    hints_are_titles: bool = False
-    """Whether the hints say where a column comes from, not what its heading stands for."""
     group_hints: tuple[str, ...] = ()
 
     def begins(self, column: int) -> bool:

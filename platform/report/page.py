@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.numbers import count
 from ticlm.platform.display import palette, words
-from ticlm.platform.display.page_tables import PageTable, as_text, parts_table, tables
+from ticlm.platform.display.page_tables import as_text, parts_table, tables
 from ticlm.platform.display.table_rows import dated, legend, lines, scores
 from ticlm.platform.display.templates import asset, html
 from ticlm.platform.report.cards import cards
@@ -37,13 +38,9 @@ def render(report: Report, data: Mapping[str, Any], files: Sequence[str] = ()) -
     `data` holds the numbers of the charts (page_data.payload), and `files` are the files beside the page, to which it
     links.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    template = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
-    ).from_string(_read("page.html"))
     results, shown = report.results, [study for study in data["studies"] if study["views"]]
-    return template.render(
+    return html(
+        "page.html",
         title=", ".join(study.name for study in results),
         lead=_lead(results),
         themes=palette.THEMES,
@@ -73,15 +70,13 @@ def _of_tables(report: Report) -> dict[str, object]:
     names, metrics = [score.task for score in every], words.metrics_of(results)
     titles = {score: words.column_title(score, names) for score in every}
     quantities, commands = words.quantities(results, rows), row_commands(results)
-    shown, parts = tables(results, summary, main), parts_table(results, summary)
-
-    def table(one: PageTable) -> str:
-        return html("one_table.html", one=as_text(one, titles, quantities, commands), title="Summary", color=named)
-
+    as_table = partial(as_text, titles=titles, quantities=quantities, commands=commands)
+    parts = parts_table(results, summary)
     return {
-        "tables": [(one.name, table(one)) for one in shown],
-        "source_tables": [table(one) for one in tables(results, summary, by_source, only_scores=True)],
-        "parts": None if parts is None else table(parts),
+        "color": named,
+        "tables": list(map(as_table, tables(results, summary, main))),
+        "source_tables": list(map(as_table, tables(results, summary, by_source, only_scores=True))),
+        "parts": None if parts is None else as_table(parts),
         "first_sections": [one for one in report.sections if one.is_first],
         "later_sections": [one for one in report.sections if not one.is_first],
         "leading": _sections(report, named, are_first=True),

@@ -17,6 +17,7 @@ from ticlm.platform.results.study_result import as_frame
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+FILE = "paper_ckl"
 COLUMNS = ("study", "fuar", "method", "score", "ours", "paper", "difference", "table", "other_tables")
 """`score` is a probe set of the paper (IL, UL, NL, NLE, NQE), in percent, or FUAR. A FUAR of no gain is infinite."""
 FUAR = "FUAR"
@@ -37,12 +38,12 @@ def beside_printed(found: FuarTables) -> Printed:
     rows = [line for row in records(found.rows) for line in _lines(row, [one for one in scores if _is_of(one, row)])]
     frame = as_frame(rows, COLUMNS)
     if not rows:
-        return Printed(frame, None, ("CKL: no number here has a printed one of the same method and probe sets",))
+        return Printed(FILE, frame, None, ("CKL: no number here has a printed one of the same method and probe sets",))
     lines = [f"CKL: {len(rows)} numbers compared", PAPER]
     for one in rows:
         if one["other_tables"]:
             lines.append(f"CKL: {one['method']}, {one['score']}: Table {one['table']}, and {one['other_tables']}")
-    return Printed(frame, _table(rows), tuple(lines))
+    return Printed(FILE, frame, _table(rows), tuple(lines))
 
 
 def _is_of(score: Mapping[str, Any], row: Mapping[str, Any]) -> bool:

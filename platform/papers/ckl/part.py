@@ -40,8 +40,7 @@ class Fuar(FuarRequest, Tables):
             headline=tuple(_headline(found.rows)),
             headline_notes=(HEADLINE,),
             missing=tuple(shown.missing_lines(found)),
-            printed=partial(beside_printed, found),
-            printed_file="paper_ckl",
+            printed=(partial(beside_printed, found),),
         )
 
 

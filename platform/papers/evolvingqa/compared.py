@@ -17,6 +17,7 @@ from ticlm.platform.results.study_result import as_frame
 if TYPE_CHECKING:
     import pandas as pd
 
+FILE = "paper_evolvingqa"
 COLUMNS = ("study", "evolving", "row", "set", "metric", "month", "ours", "paper", "difference")
 """In percent. `month` is empty for the means over months, where ours are other months than the paper's."""
 NAMES = {INITIAL: "initial", "ckl-vanilla": "full", "vanilla": "full", "ckl-k-adapter-2": "k-adapter"}
@@ -32,9 +33,9 @@ def beside_printed(scores: pd.DataFrame) -> Printed:
     rows = [line for _, held in scores.groupby(["study", "evolving"], sort=False) for line in _of_block(held)]
     frame = as_frame(rows, COLUMNS)
     if not rows:
-        return Printed(frame, None, ("EvolvingQA: no row here has the name of a method that the paper prints",))
+        return Printed(FILE, frame, None, ("EvolvingQA: no row here has the name of a method that the paper prints",))
     what = "by month" if rows[0]["month"] else "means over the months, as the paper's months are others"
-    return Printed(frame, _table(rows), (f"EvolvingQA: {len(rows)} numbers compared, {what}", PAPER))
+    return Printed(FILE, frame, _table(rows), (f"EvolvingQA: {len(rows)} numbers compared, {what}", PAPER))
 
 
 def _of_block(held: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -56,8 +56,7 @@ class Evolving(EvolvingRequest, Tables):
             headline=headline,
             headline_notes=(HEADLINE, *[BOUND] * any(math.isfinite(one.high) for one in headline)),
             missing=found.missing,
-            printed=partial(beside_printed, found.scores),
-            printed_file="paper_evolvingqa",
+            printed=(partial(beside_printed, found.scores),),
         )
 
 

@@ -34,7 +34,7 @@ def part(results: Sequence[StudyResult], summary: pd.DataFrame) -> Part:
     headline = tuple(replace(one, group=f"{title(one.block, tasks)}, {one.group}") for one in found)
     notes = (HEADLINE, *[SEEDS] * any(math.isfinite(one.std) for one in headline))
     printed = partial(beside_printed, summary, results)
-    return Part(NAME, headline=headline, headline_notes=notes, printed=printed, printed_file="paper")
+    return Part(NAME, headline=headline, headline_notes=notes, printed=(printed,))
 
 
 def without_periods(results: Sequence[StudyResult], summary: pd.DataFrame) -> Part:

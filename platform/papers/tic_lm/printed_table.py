@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def beside_printed(summary: pd.DataFrame, results: Sequence[StudyResult]) -> Printed:
     """Return the numbers of a report for which TiC-LM prints one (printed.compared)."""
     found = compared(summary, results)
-    return Printed(found, table(found) if (found["mean"] != "").any() else None, tuple(describe(found)))
+    return Printed("paper", found, table(found) if (found["mean"] != "").any() else None, tuple(describe(found)))
 
 
 def table(found: pd.DataFrame) -> TextTable:

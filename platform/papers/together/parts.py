@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ticlm.core.errors import InputError
 from ticlm.core.reading.own_faults import faults_as
 from ticlm.platform.display.parts import Part, Section, Tables, checked
+from ticlm.platform.display.templates import asset
 from ticlm.platform.display.text_tables import records
 from ticlm.platform.papers.together import matched
 from ticlm.platform.papers.together.facts_shown import TITLE as SAME_FACTS
@@ -55,16 +57,26 @@ def _part(kind: type[Tables], pairs: Sequence[tuple[StudyResult, Tables]]) -> Pa
         raise InputError(f"tables.{pairs[0][1].name}: {error}") from error
 
 
+FILES = ("summary", "results", "differences", "answers", "static", "missing", "outside", "paper")
+"""Names that files of every report, and keys of its JSON, have."""
+
+
 def _check_names(own: Sequence[Part]) -> None:
-    """Raise InputError if two parts have one name, or a file or a section of one name."""
+    """Raise InputError if two parts have one name, or a file or a section of one name, or of one that every report
+    has."""
     called = [part.name for part in own]
     if twice := next((name for name in called if called.count(name) > 1), None):
         raise InputError(f"tables: two parts of the report are called {twice}; give one another name")
-    for what, names in (
-        ("file", [(part.name, f"{name}.csv") for part in own for name in part.frames]),
-        ("section", [(part.name, section.id) for part in own for section in part.sections]),
+    for what, taken, names in (
+        ("file", FILES, [(part.name, name) for part in own for name in part.frames]),
+        ("section", _page_ids(), [(part.name, section.id) for part in own for section in part.sections]),
     ):
-        owners: dict[str, str] = {}
+        owners = dict.fromkeys(taken, "every report")
         for part, name in names:
             if (other := owners.setdefault(name, part)) != part:
                 raise InputError(f"tables: {other} and {part} both have a {what} {name}; give one another name")
+
+
+def _page_ids() -> list[str]:
+    """Return the ids that the page itself has."""
+    return re.findall(r'id="([\w-]+)"', asset("page.html").read_text(encoding="utf-8"))

@@ -15,9 +15,8 @@ WHAT = (
 
 def printed(parts: Sequence[Part]) -> tuple[Part, list[str]]:
     """Return the printed numbers of all papers that have parts in a report, and lines about them."""
-    found = {part.printed_file: part.printed() for part in parts if part.printed is not None}
-    tables = tuple(one.table for one in found.values() if one.table is not None)
-    frames = {name: one.frame for name, one in found.items()}
+    found = [one() for part in parts for one in part.printed]
+    tables = tuple(one.table for one in found if one.table is not None)
     section = Section("paper", TITLE, tables, notes=(WHAT,), short="Printed numbers")
-    lines = [line for one in found.values() for line in one.lines]
-    return Part(TITLE, frames, (section,) if tables else ()), lines
+    whole = Part(TITLE, {one.file: one.frame for one in found}, (section,) if tables else ())
+    return whole, [line for one in found for line in one.lines]

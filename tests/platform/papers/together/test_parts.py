@@ -168,7 +168,7 @@ def test_two_tables_of_one_name_and_two_parts_with_one_file_are_refused(toy_stud
         def part(self, study: StudyResult) -> Part:
             return dataclasses.replace(super().part(study), name="Other")
 
-    with pytest.raises(InputError, match=r"tables: Own and Other both have a file own\.csv; give one another name"):
+    with pytest.raises(InputError, match=r"tables: Own and Other both have a file own; give one another name"):
         _ = Report([of(Own(), Other(name="other"))]).parts
 
 
@@ -200,3 +200,28 @@ def test_names_that_are_no_file_and_no_link_are_refused() -> None:
         Part("Own", {"../a": pd.DataFrame()})
     with pytest.raises(InputError, match=r"section Mine: id must be letters, .*, got 'my section'"):
         Section("my section", "Mine")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"frames": {"summary": pd.DataFrame({"x": [1]})}}, "every report and Own both have a file summary"),
+        ({"sections": (Section("matrices", "Mine"),)}, "every report and Own both have a section matrices"),
+    ],
+)
+def test_what_every_report_has_is_not_overwritten(change: dict[str, Any], said: str) -> None:
+    class Taken(Own):
+        def part(self, study: StudyResult) -> Part:
+            return dataclasses.replace(super().part(study), **change)
+
+    with pytest.raises(InputError, match=f"tables: {said}; give one another name"):
+        _ = Report([of(Taken())]).parts
+
+
+def test_two_entries_of_one_class_have_one_part_and_so_one_name() -> None:
+    class Named(Own):
+        def part(self, study: StudyResult) -> Part:
+            return dataclasses.replace(super().part(study), name=self.name)
+
+    with pytest.raises(InputError, match="all parts of one class must have one name, got a, b; put"):
+        _ = Report([of(Named(name="a"), Named(name="b"))]).parts
