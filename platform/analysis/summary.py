@@ -189,7 +189,7 @@ def _rows(results: Sequence[StudyResult], preset: Preset) -> Iterable[Row]:
             for view in seen:
                 yield _row(view, view.methods[number], preset) | whole
             if not seen and len(study.static):
-                yield _about(study, method) | NO_TASK | _means([]) | whole
+                yield _identity_columns(study, method) | NO_TASK | _means([]) | whole
 
 
 def _row(view: View, method: MethodView, preset: Preset) -> Row:
@@ -199,7 +199,7 @@ def _row(view: View, method: MethodView, preset: Preset) -> Row:
     counted = cells.counted
     overall = method.overall
     lost = forgetting(method.by_seed, view.metric.higher_is_better)[:, cells.backward]
-    return _about(view.study, method.method) | {
+    return _identity_columns(view.study, method.method) | {
         "metric": view.metric.name,
         "higher_is_better": view.metric.higher_is_better,
         "relative": view.reference is not None,
@@ -227,7 +227,7 @@ def _sums(view: View, values: Array, mask: Mask) -> dict[str, tuple[float, int]]
     return {label: (float(one), int(n)) for label, one, n in zip(view.study.checkpoints, sums, counts)}
 
 
-def _about(study: StudyResult, method: MethodResult) -> Row:
+def _identity_columns(study: StudyResult, method: MethodResult) -> Row:
     return {
         "block": 0,
         "study": study.name,

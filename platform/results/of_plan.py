@@ -12,8 +12,8 @@ from ticlm.methods.method import Continual
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.results.built_sets import built_sets
 from ticlm.platform.results.facts import fact_frame
-from ticlm.platform.results.inside import inside_cells
 from ticlm.platform.results.kept_answers import kept_predictions
+from ticlm.platform.results.mid_round import mid_round_cells
 from ticlm.platform.results.questions import question_frame
 from ticlm.platform.results.setup import StudyRequest, setup
 from ticlm.platform.results.study_result import (
@@ -52,7 +52,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
 
     if plan.corpus is None or not plan.records:
         raise InputError(f"study {plan.study.name} has nothing to report yet: ticlm run")
-    inside, not_published = inside_cells(plan)
+    mid_round, not_published = mid_round_cells(plan)
     parameters = plan.parameters
     assert parameters is not None
     cells, static, missing = _cells(plan)
@@ -74,7 +74,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         target_tokens=_target(plan, first),
         external_inputs=tuple(external_inputs(plan)),
         missing=(*missing, *not_published, *no_sets),
-        inside=inside,
+        mid_round=mid_round,
         is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
         own_period=frozenset(t.id for t in tasks if t.is_own_period_only),

@@ -138,7 +138,7 @@ class StudyResult:
     """Task (`name@version`) -> the split that it scores, with the name of the corpus if that is not the study's own."""
     text: tuple[PeriodText, ...] = ()
     """Counts of the study's periods that the corpus has, in order."""
-    inside: pd.DataFrame | None = None
+    mid_round: pd.DataFrame | None = None
     """COLUMNS and `step`: cells of models that were published inside a round, after so many of its steps. Matrices and
     all that follows from them know the ends of rounds alone. None where the study publishes none."""
     examples: tuple[CountedExamples, ...] = ()
@@ -199,7 +199,7 @@ def tidy(results: Sequence[StudyResult]) -> pd.DataFrame:
     for study in results:
         static = study.static.assign(study=study.name, evaluated="", key="")
         frames += [study.cells.assign(step=None), static.assign(step=None)]
-        frames += [] if study.inside is None else [study.inside]
+        frames += [] if study.mid_round is None else [study.mid_round]
     rows = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
     setups = {study.name: study.setup for study in results}
     who = zip(*(rows[name] for name in ("study", "method", "seed", "trained", "task")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import yaml
 from paths import ROOT
+from report_kinds import MONTHS, made_up
 
 from ticlm.core.corpus import Corpus
 from ticlm.core.mixture import Source
@@ -19,7 +21,10 @@ from ticlm.core.periods import Calendar
 from ticlm.core.settings import parse
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.io.documents import Document
-from ticlm.platform.study.settings import Study
+from ticlm.platform.report.report import Report
+from ticlm.platform.report.request import ReportRequest
+from ticlm.platform.report.write import write
+from ticlm.platform.study.settings import Study, load
 
 
 @pytest.fixture
@@ -83,6 +88,21 @@ def test_the_example_of_a_task_measures_the_worst_row(
     tokens = next(corpus.rows(period, "eval").all(10**6))["tokens"]
     assert found.value == tokens[:, 1:].mean(1).max()
     assert found.n == len(tokens)
+
+
+def test_the_chart_of_contributing_is_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    (source,) = re.findall(r"```python\n# seen\.py\n(.*?)```", text, re.DOTALL)
+    (changes,) = re.findall(r"```yaml\n# seen\.yaml\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "seen.py").write_text(source)
+    (tmp_path / "seen.yaml").write_text(changes)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "seen", raising=False)
+    study = dataclasses.replace(made_up("demo", MONTHS), tables=load("seen.yaml").tables)
+    written = {path.name for path in write(Report([study], request=ReportRequest()), tmp_path / "page")}
+    assert "seen-demo-tokens-by-period.svg" in written
+    assert '<section id="seen">' in (tmp_path / "page/index.html").read_text()
 
 
 PAGES: tuple[str, ...] = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md", "benchmarks/README.md")

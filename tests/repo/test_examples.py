@@ -78,20 +78,20 @@ def test_a_fifth_paper_needs_a_class_and_a_line_of_yaml(monkeypatch: pytest.Monk
     """Its table, its chart and its number are on the page, in the terminal, as CSV and in the headline table."""
     monkeypatch.chdir(ROOT / "examples/a_table_and_a_chart_of_your_own")
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "decay", raising=False)
+    monkeypatch.delitem(sys.modules, "staleness", raising=False)
     tables = load("study.yaml").tables
     labels = MONTHS.timeline().labels
     shown = dataclasses.replace(made_up("demo", MONTHS, cutoffs=(0, 5, 11)), tables=tables)
     report = Report([shown], request=ReportRequest())
     written = {path.name for path in write(report, tmp_path / "page")}
-    assert {"decay.csv", "benchmarks_overview.csv", "decay-demo-mean-loss-by-age-of-the-model.png"} <= written
+    assert {"staleness.csv", "benchmarks_overview.csv", "staleness-demo-what-staleness-costs.png"} <= written
     html = (tmp_path / "page/index.html").read_text()
-    assert '<section id="decay">' in html and 'id="decay-charts"' in html
+    assert '<section id="staleness">' in html and 'id="staleness-charts"' in html
     printed = as_markdown(report)
-    assert "How fast a model ages" in printed and "Decay per period ↓" in printed
-    (table,) = (section.tables[0] for section in report.sections if section.id == "decay")
-    assert table.columns == tuple(map(str, range(len(labels))))
-    assert not [path for path in (ROOT / "platform").rglob("*.py") if "decay:" in path.read_text()]
+    assert "What staleness costs" in printed and "Staleness one period ↓" in printed
+    (table,) = (section.tables[0] for section in report.sections if section.id == "staleness")
+    assert table.columns == tuple(map(str, range(1, len(labels))))
+    assert not [path for path in (ROOT / "platform").rglob("*.py") if "staleness:" in path.read_text()]
 
 
 @pytest.mark.nightly

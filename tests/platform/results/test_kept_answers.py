@@ -70,7 +70,7 @@ def test_every_answer_is_kept_and_agrees_with_its_cells(
     for (trained, label), mine in ranked.groupby(["trained", "label"]):
         for k in (1, 5, 10, 20, 50, 100):
             assert cells[trained, "ranks@1", label, f"p@{k}"] == (mine["rank"] <= k).mean()
-    assert result.inside is not None and {"exact-match", "p@5"} <= set(result.inside["metric"])
+    assert result.mid_round is not None and {"exact-match", "p@5"} <= set(result.mid_round["metric"])
     places, reads = list(kept._scored(made)), Counter[str]()
 
     def read(store: Store, weights: str, key: str) -> list[Prediction]:

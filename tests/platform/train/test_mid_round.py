@@ -152,7 +152,7 @@ def test_a_model_inside_scores_like_a_run_that_was_cut_there(
     for each in (found, cut):
         driver.train(each)
         driver.evaluate(each)
-    rows = study_result(found).inside
+    rows = study_result(found).mid_round
     assert rows is not None and rows["step"].tolist() == [2, 4]
     (expected,) = study_result(cut).cells["value"]
     assert rows["value"].tolist()[1] == expected != rows["value"].tolist()[0]

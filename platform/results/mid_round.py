@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def inside_cells(plan: Plan) -> tuple[pd.DataFrame | None, list[str]]:
+def mid_round_cells(plan: Plan) -> tuple[pd.DataFrame | None, list[str]]:
     """Return the frame of cells inside rounds (COLUMNS and `step`), and a line for each reason why some are missing.
 
     Cells of tasks without periods have no `evaluated` and no `key`, as at the ends of rounds. The frame is None if the
