@@ -182,7 +182,7 @@ def train_all(
         for name, world in worlds.items():
             meeting, log, stop = f"{folder}/{name}.meeting", folder / f"{name}.log", name == "stopped"
             jobs = [partial(run_all, study, folder / name, rank, world, meeting, stop) for rank in range(world)]
-            ended = [code for code, _ in forks(*jobs, log=log, timeout_s=500)]
+            ended = [code for code, _ in forks(*jobs, log=log, timeout_s=1000)]
             assert ended == [0] * world, log.read_text()[-3000:]
         return Roots(study, folder, tuple(name for name, world in worlds.items() if world > 1))
 

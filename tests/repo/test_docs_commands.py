@@ -111,7 +111,7 @@ def run(line: str, folder: Path) -> str:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {name: value for name, value in os.environ.items() if name != "TICLM_ROOT"} | {"PATH": path}
     done = subprocess.run(
-        ["ticlm", *arguments(line)], cwd=folder, env=environment, capture_output=True, text=True, timeout=590
+        ["ticlm", *arguments(line)], cwd=folder, env=environment, capture_output=True, text=True, timeout=1100
     )
     assert done.returncode == 0, f"{line}: {done.stderr[-2000:] or done.stdout[-2000:]}"
     return done.stdout

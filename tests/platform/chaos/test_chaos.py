@@ -20,7 +20,7 @@ def chaos(study: dict[str, Any], root: Path, *arguments: str) -> subprocess.Comp
     file.write_text(json.dumps(study))  # JSON is YAML
     command = [sys.executable, "-m", "ticlm.platform", "chaos", str(file), "--root", str(root), "--json", *arguments]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=580, check=False)
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1100, check=False)
 
 
 @pytest.mark.nightly

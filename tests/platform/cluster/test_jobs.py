@@ -351,7 +351,7 @@ def answers(cluster: Cluster) -> bool:
         return False
 
 
-def until(true: Callable[[], Any], otherwise: Callable[[], str], timeout_s: float = 400) -> None:
+def until(true: Callable[[], Any], otherwise: Callable[[], str], timeout_s: float = 800) -> None:
     deadline = time.monotonic() + timeout_s
     while not true():
         assert time.monotonic() < deadline, otherwise()

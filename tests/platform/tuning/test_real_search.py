@@ -139,7 +139,7 @@ def test_a_killed_search_goes_on_without_repeating_what_is_finished(year: Path, 
         assert len(before) < 5, "it was killed before its end"
         attempts = {name: read_record(Store(year), f"rounds/{name}") for name in Store(year).folders("rounds")}
 
-        second = subprocess.run(command(file, year), capture_output=True, text=True, env=environment, timeout=400)
+        second = subprocess.run(command(file, year), capture_output=True, text=True, env=environment, timeout=1000)
     assert second.returncode == 0, second.stdout[-3000:] + second.stderr[-3000:]
     for name, record in attempts.items():
         assert record is None or read_record(Store(year), f"rounds/{name}") == record
