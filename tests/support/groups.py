@@ -16,14 +16,7 @@ from typing import Any
 
 import pytest
 
-FIRST = (
-    "ray",
-    "tests/repo/test_docs_commands.py",
-    "tests/methods/test_catalog.py",
-    "tests/platform/chaos/test_chaos.py",
-    "tests/platform/train/test_kills.py",
-    "tests/platform/train/test_worlds.py",
-)
+FIRST = ("ray", "tests/platform/train/test_kills.py", "tests/platform/train/test_worlds.py")
 """Groups that take longest. They start first, so that no process ends the run alone with one of them."""
 
 
