@@ -173,7 +173,7 @@ def toy_root(toy_template: Path, tmp_path: Path) -> Path:
 def forks(
     s3_environment: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[..., list[tuple[int, Any]]]]:
-    """`forks(*jobs, log=FILE, timeout_s=60)` runs functions without arguments side by side, each in a process of its
+    """`forks(*jobs, log=FILE, timeout_s=300)` runs functions without arguments side by side, each in a process of its
     own that has loaded everything already; says how each ended (exit code, or minus a signal) and what it returned."""
     script = Path(__file__).parent / "support/forks.py"
     tests = str(Path(__file__).parent)
@@ -192,7 +192,7 @@ def forks(
     assert process.stdin is not None and process.stdout is not None
     requests, answers = process.stdin, process.stdout
 
-    def run(*jobs: Callable[[], Any], log: Path = log, timeout_s: float = 60) -> list[tuple[int, Any]]:
+    def run(*jobs: Callable[[], Any], log: Path = log, timeout_s: float = 300) -> list[tuple[int, Any]]:
         for module in list(sys.modules.values()):
             if str(getattr(module, "__file__", None) or "").startswith(tests):
                 cloudpickle.register_pickle_by_value(module)
