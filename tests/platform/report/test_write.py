@@ -511,7 +511,9 @@ def page_of(folder: Path) -> Page:
 def rendered(*results: StudyResult) -> str:
     """The page alone, without figures beside it."""
     report = Report(results)
-    return render(report, payload(report))
+    page = render(report, payload(report))
+    assert "<Macro" not in page, "a macro of the tables has the name of a text of the page"
+    return page
 
 
 @pytest.fixture(scope="module")
