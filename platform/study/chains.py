@@ -57,10 +57,13 @@ def awaited(tree: Tree) -> set[str | None]:
     return {need for key, spec in tree.rounds.items() if key not in side for need in (spec.parent, spec.sampled)}
 
 
-def share(chain: Chain, chains: Sequence[Chain], awaited: set[str | None], resources: Resources) -> tuple[int, int]:
+def share(
+    chain: Chain, chains: Sequence[Chain], awaited: set[str | None], resources: Resources, batch_rows: int
+) -> tuple[int, int]:
     """Return the workers (min, max) of a chain: trunks share with trunks of their depth, the others evenly. Side
     chains have a pool of their own, as large as that of the chains, which `tuned_copies` of them share evenly. A chain
-    that is not trained takes one worker, and no part of the others' shares.
+    that is not trained takes one worker, and no part of the others' shares. Each chain has at least one worker, and no
+    more than its batches, of `batch_rows` rows, have micro-batches.
 
     It depends on the study and its resources, never on what is done, so that an interrupted run goes on with the same.
     """
@@ -72,7 +75,8 @@ def share(chain: Chain, chains: Sequence[Chain], awaited: set[str | None], resou
         is_trunk = chain.keys[-1] in awaited
         alike = [c for c in chains if c.is_trained and not c.is_side and (c.keys[-1] in awaited) == is_trunk]
         beside = min(resources.chains, len([c for c in alike if not is_trunk or c.depth == chain.depth]))
-    return max(1, low // beside), max(1, high // beside)
+    most = resources.micro_batches(batch_rows)
+    return min(most, max(1, low // beside)), min(most, max(1, high // beside))
 
 
 def groups(tree: Tree, chains: Sequence[Chain]) -> list[list[Chain]]:

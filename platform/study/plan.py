@@ -127,7 +127,8 @@ class Plan:
 
     def share(self, chain: Chain) -> tuple[int, int]:
         """Return the workers (min, max) of a chain. A part of a chain has those of the whole, whatever is done."""
-        return share(self._whole[chain.keys[0]], self.chains, self._awaited, self.study.resources)
+        whole, batch_rows = self._whole[chain.keys[0]], self.tree.rounds[chain.keys[0]].recipe.batch_rows
+        return share(whole, self.chains, self._awaited, self.study.resources, batch_rows)
 
     def is_trunk(self, chain: Chain) -> bool:
         """Return whether other chains, not counting tuned copies, start from the end of this chain, or of the whole

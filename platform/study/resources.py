@@ -58,11 +58,13 @@ class Resources(Settings):
     """
 
     workers: Annotated[int, Field(gt=0)] | tuple[int, int] = 1
-    """Workers that train at the same time, in all; `[min, max]` takes as many as there is room for."""
+    """Workers that train at the same time, in all; `[min, max]` takes as many as there is room for. Each chain has at
+    least one."""
     resize_seconds: float = Field(60.0, gt=0)
     """How often a run with `[min, max]` workers looks for more room, in seconds."""
     chains: int = Field(2, gt=0)
-    """Largest number of independent chains that train at the same time and share the workers evenly."""
+    """Largest number of independent chains that train at the same time and share the workers evenly; with fewer
+    workers than chains, chains of one worker train side by side as far as Ray has room."""
     tuned_copies: int = Field(2, gt=0)
     """Tuned copies that train at the same time, beside the chains and in a pool of the same size."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -98,9 +100,26 @@ class Resources(Settings):
         """The least and the greatest number of workers."""
         return self.workers if isinstance(self.workers, tuple) else (self.workers, self.workers)
 
+    def micro_batches(self, batch_rows: int) -> int:
+        """Return the largest number of micro-batches of a batch, and so of workers that have something to do."""
+        return -(-batch_rows // (self.micro_batch_rows or 1))
+
     def micro_rows(self, batch_rows: int, workers: int) -> int:
         """Return the rows of a micro-batch in a chain that has `workers` workers at most."""
         return self.micro_batch_rows or -(-batch_rows // workers)
+
+    def check_batch(self, batch_rows: int) -> None:
+        """Raise ValueError if chains side by side have more workers each than a batch has micro-batches."""
+        workers, micro = max(1, self.worker_range[1] // self.chains), self.micro_batch_rows
+        each = "" if self.chains == 1 else f" for each of {self.chains} chains"
+        if workers > batch_rows:
+            raise ValueError(f"resources.workers: {workers} workers{each}, but a batch has only {batch_rows} rows")
+        if micro is not None and workers > self.micro_batches(batch_rows):
+            raise ValueError(
+                f"resources.workers: {workers} workers{each}, but a batch of {batch_rows} rows has only "
+                f"{self.micro_batches(batch_rows)} micro-batches; lower resources.micro_batch_rows from {micro} to "
+                f"{(batch_rows - 1) // (workers - 1)}, or workers"
+            )
 
     @field_validator("workers")
     @classmethod

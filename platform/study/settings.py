@@ -174,16 +174,7 @@ class Study(Settings):
             raise ValueError(f"reference must be raw or one of {', '.join(names)}, got {self.reference!r}")
         if self.initial.budget == 0 and not isinstance(self.model, FolderModel):
             raise ValueError("initial.budget: 0 takes an imported checkpoint as it is; model must be of kind folder")
-        workers = self.resources.worker_range[1]
-        if workers > self.batch_rows:
-            raise ValueError(f"resources.workers: {workers} workers, but a batch has only {self.batch_rows} rows")
-        micro = self.resources.micro_batch_rows
-        if micro is not None and workers > -(-self.batch_rows // micro):
-            raise ValueError(
-                f"resources.workers: {workers} workers, but a batch of {self.batch_rows} rows has only "
-                f"{-(-self.batch_rows // micro)} micro-batches; lower resources.micro_batch_rows from {micro} to "
-                f"{(self.batch_rows - 1) // (workers - 1)}, or workers"
-            )
+        self.resources.check_batch(self.batch_rows)
         labels = self.timeline.labels
         start = [self.model.as_of] if isinstance(self.model, FolderModel) else []
         check_tables(self.tables, self.evaluations, [*labels, *start])

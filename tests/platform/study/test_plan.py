@@ -195,6 +195,8 @@ SHARES = [
     ({"workers": 8, "chains": 1}, [(8, 8)] * 5),
     ({"workers": 7, "chains": 9}, [(7, 7), (2, 2), (7, 7), (2, 2), (2, 2)]),
     ({"workers": 1, "chains": 3}, [(1, 1)] * 5),
+    ({"workers": 4, "chains": 2, "micro_batch_rows": 3}, [(3, 3), (2, 2), (3, 3), (2, 2), (2, 2)]),
+    ({"workers": 2, "chains": 2, "micro_batch_rows": 8}, [(1, 1)] * 5),
 ]
 
 

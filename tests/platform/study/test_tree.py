@@ -449,10 +449,16 @@ def test_the_leaves_of_a_study_are_in_the_same_order_every_time(toy_study: Calla
         ({"resources": {"workers": [3, 2]}}, "resources.workers: workers must be a number or [min, max]"),
         ({"resources": {"workers": [0, 2]}}, "with 0 < min <= max, got [0, 2]"),
         ({"resources": {"workers": 0}}, "toy study: resources.workers: must be greater than 0, got 0"),
-        ({"resources": {"workers": 5}}, "toy study: resources.workers: 5 workers, but a batch has only 4 rows"),
-        ({"resources": {"workers": [2, 5]}}, "toy study: resources.workers: 5 workers, but a batch has only 4 rows"),
         (
-            {"resources": {"workers": 3, "micro_batch_rows": 2}},
+            {"resources": {"workers": 5, "chains": 1}},
+            "toy study: resources.workers: 5 workers, but a batch has only 4 rows",
+        ),
+        (
+            {"resources": {"workers": [2, 5], "chains": 1}},
+            "toy study: resources.workers: 5 workers, but a batch has only 4 rows",
+        ),
+        (
+            {"resources": {"workers": 3, "micro_batch_rows": 2, "chains": 1}},
             "toy study: resources.workers: 3 workers, but a batch of 4 rows has only 2 micro-batches; lower "
             "resources.micro_batch_rows from 2 to 1, or workers",
         ),
