@@ -131,15 +131,28 @@ def _trainable() -> Any:
         """A trial as Tune drives it: a step is a continual period."""
 
         def setup(self, config: dict[str, Any], tuning: Tuning, store: Store, device: Any) -> None:
+            from ticlm.platform.tuning.trial import WarmTrainer
+
+            self.warm, self.given = WarmTrainer(), (tuning, store, device)
+            self.begin(config)
+
+        def begin(self, config: dict[str, Any]) -> None:
             from ticlm.platform.tuning.trial import Trial
 
             self.trial: Trial | None = None
             self.refused = ""
+            tuning, store, device = self.given
             try:
                 study = _study(tuning, config["settings"])
-                self.trial = Trial(study, store, device)
+                self.trial = Trial(study, store, device, self.warm)
             except InputError as error:
                 self.refused = str(error)
+
+        def reset_config(self, new_config: dict[str, Any]) -> bool:
+            if self.trial is not None:
+                self.trial.close()
+            self.begin(new_config)
+            return True
 
         def step(self) -> dict[str, Any]:
             if self.trial is None:
@@ -154,6 +167,7 @@ def _trainable() -> Any:
         def cleanup(self) -> None:
             if self.trial is not None:
                 self.trial.close()
+            self.warm.close()
 
     return Trainable
 
@@ -192,6 +206,7 @@ def _tune_config(tuning: Tuning, rounds: int) -> Any:
         search_alg=_algorithm(tuning),
         scheduler=_scheduler(tuning.search, rounds),
         # the other algorithms get their limit in `_algorithm`
+        reuse_actors=True,  # and with it the workers of the trial before
         max_concurrent_trials=tuning.at_once if tuning.search.algorithm == "optuna" else None,
         trial_name_creator=label,
         trial_dirname_creator=folder,

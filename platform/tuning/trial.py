@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from threading import Event, Thread
 from typing import Literal
 
@@ -19,6 +20,7 @@ from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.results import of_plan as collect
 from ticlm.platform.run import driver
+from ticlm.platform.run.trainers import Trainer, trainer_of
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
@@ -28,12 +30,33 @@ POLL_S = 0.3
 Device = Literal["auto", "cpu", "cuda"]
 
 
+class WarmTrainer:
+    """What trains one trial after another in a process. A trial that is stopped ends it; the next gets a new one."""
+
+    def __init__(self) -> None:
+        self.stop = Event()
+        self._stack, self._trainer = ExitStack(), list[Trainer]()
+
+    def of(self, made: Plan) -> Trainer:
+        """Return the trainer, for a plan with the same resources as those before; it heeds `stop`."""
+        if not self._trainer:
+            self._trainer.append(self._stack.enter_context(trainer_of(made, self.stop)))
+        return self._trainer[0]
+
+    def close(self) -> None:
+        """End the workers and free their resources."""
+        self._stack.close()
+        self.stop = Event()
+        self._trainer.clear()
+
+
 class Trial:
     """Trains the first method of a study in a thread of its own, and scores finished checkpoints in the caller's."""
 
-    def __init__(self, study: Study, store: Store, device: Device = "auto") -> None:
-        """Start to train. `device`: where checkpoints are scored; the study says where they are trained."""
-        self.store = store
+    def __init__(self, study: Study, store: Store, device: Device = "auto", warm: WarmTrainer | None = None) -> None:
+        """Start to train. `device`: where checkpoints are scored; the study says where they are trained. `warm`: what
+        trained the trial before in this process."""
+        self.store, self._warm = store, warm or WarmTrainer()
         self.method = study.methods[0].name
         scoring = study.resources.model_copy(update={"device": device})
         self.plan = plan.make(study.model_copy(update={"resources": scoring}), store)
@@ -42,7 +65,7 @@ class Trial:
         # A period is scored as it was then, even if later rounds are done by now.
         for key in run.rounds.values():
             self.plan.records.pop(key, None)
-        self._stop, self._failed = Event(), list[BaseException]()
+        self._failed = list[BaseException]()
         self._thread = Thread(target=self._train, args=(study, store), daemon=True)
         self._thread.start()
 
@@ -61,9 +84,12 @@ class Trial:
         return label, scores(self.plan)[self.method]
 
     def close(self) -> None:
-        """End the workers and free their resources."""
-        self._stop.set()
-        join(self._thread)
+        """End the trial. Workers that have trained it to its end are kept for the next."""
+        if self._thread.is_alive():
+            self._warm.stop.set()
+            join(self._thread)
+        if self._warm.stop.is_set() or self._failed:
+            self._warm.close()
 
     def _train(self, study: Study, store: Store) -> None:
         left: int | None = None
@@ -71,7 +97,8 @@ class Trial:
             own = plan.make(study, store)
             before, left = left, sum(len(chain.keys) for chain in own.pending())
             try:
-                return driver.train(own, stop=self._stop)
+                trainer = self._warm.of(own) if own.pending() else None
+                return driver.train(own, stop=self._warm.stop, trainer=trainer)
             except BaseException as error:
                 # Another trial that finishes an equal round first removes the files of this trial's attempt.
                 if isinstance(error, TiclmError) or (before is not None and left >= before):

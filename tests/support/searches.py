@@ -66,7 +66,7 @@ class TableTrial:
     before that file is gone.
     """
 
-    def __init__(self, study: Study, store: Store, device: str = "auto") -> None:
+    def __init__(self, study: Study, store: Store, device: str = "auto", warm: object = None) -> None:
         schedule: Any = study.methods[0].schedule  # type: ignore[union-attr]
         self.rate = float(schedule.max_rate)
         if self.rate < 1e-8:
