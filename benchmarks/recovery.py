@@ -24,7 +24,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
@@ -105,7 +105,8 @@ class Chain:
     """A chain that trains without end in a thread, and the moments of its events."""
 
     def __init__(self, folder: str, side: str) -> None:
-        from ticlm.platform.cluster import ray_internals, ray_train
+        from ticlm.platform.cluster import ray_internals
+        from ticlm.platform.cluster.slots import Slots
         from ticlm.platform.study import plan
         from ticlm.platform.study.work import work_of
 
@@ -114,7 +115,11 @@ class Chain:
         made = plan.make(_study(folder), folder)
         work = work_of(made, made.chains[0])
         self.moments: list[Mapping[str, Any]] = []
-        fit: Callable[[], None] = lambda: ray_train.fit(work, (1, 2), self._keep, threading.Event())  # noqa: E731
+
+        def fit() -> None:
+            with Slots(made.study.resources, folder, made.study.name, threading.Event()) as slots:
+                slots.fit(work, (1, 2), self._keep)
+
         self.thread = threading.Thread(target=fit, daemon=True)
         self.thread.start()
 

@@ -10,7 +10,8 @@ class Show(Protocol):
     """Shows progress: a bar for each piece of work, and lines of text."""
 
     def begin(self, name: str, total: int, unit: str) -> None:
-        """Start a bar for the work `name`, which has `total` units, such as tokens or cells."""
+        """Start a bar for the work `name`, which has `total` units, such as tokens or cells; or give one that goes on
+        a larger total."""
 
     def update(self, name: str, done: int, note: str = "") -> None:
         """Move the bar to `done` units, with a note beside it."""

@@ -78,6 +78,10 @@ class Bars:
 
     def begin(self, name: str, total: int, unit: str) -> None:
         with self._lock:
+            if name in self._tasks and (state := self._state[name])[2] < total:  # there is more of it than was known
+                self.progress.update(self._tasks[name], total=total)
+                self._state[name] = (*state[:2], total, unit)
+                return
             self._tasks[name] = self.progress.add_task(name, total=total, rate="", note="")
             self._state[name] = (time.monotonic(), 0, total, unit)
 

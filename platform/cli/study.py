@@ -76,6 +76,7 @@ def run(
     from ticlm.platform.results.of_plan import study_result
     from ticlm.platform.results.setup import StudyRequest
     from ticlm.platform.run import driver
+    from ticlm.platform.run.requirements import require
 
     made, link = _plan_or_build(study, root, set_), ""
     with ExitStack() as stack:
@@ -86,7 +87,7 @@ def run(
             made = plan_of(study, root, set_)
         # Cells come first: a period that cannot be scored is an error before training, not after it.
         if has_cells_to_score(made) or made.pending():
-            driver.require(made)
+            require(made)
             stack.enter_context(lease(stored(made), f"run {made.study.name}"))
             link = connect(stack, made, dashboard) or link
             show = stack.enter_context(bars())
@@ -94,8 +95,7 @@ def run(
                 show.say(f"dashboard: {link}")
             for line in curves(made):
                 show.say(line)
-            driver.train(made, show)
-            driver.evaluate(made, show)
+            driver.run(made, show)
     result = study_result(made, StudyRequest(study, (*(set_ or ()),), root))
     report.publish(Report([result], request=ReportRequest(root)), Store(absolute(root)))
 
@@ -105,10 +105,11 @@ def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     from ticlm.core.lease import lease
     from ticlm.platform.cli.console import bars
     from ticlm.platform.run import driver
+    from ticlm.platform.run.requirements import require
 
     made = plan_of(study, root, set_)
     with ExitStack() as stack:
-        driver.require(made)
+        require(made)
         stack.enter_context(lease(stored(made), f"train {made.study.name}"))
         if made.pending():
             connect(stack, made)

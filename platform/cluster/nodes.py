@@ -13,9 +13,12 @@ from ticlm.platform.cluster import ray_internals
 from ticlm.platform.cluster.restarts import Leaving
 
 POLL_S = 1.0
+EVENTS_S = 0.1
+"""Seconds between two looks at a board: a chain that others wait for is known to be done so much later."""
 PATIENCE_S = 60.0
 RECOUNT_S = 5.0
 ABORT_S = 10.0
+DRAINED = "the node of a worker is being drained"
 
 
 class DrainNotice:
@@ -34,9 +37,14 @@ class DrainNotice:
         Raises Leaving at the next call, when that checkpoint is complete.
         """
         if self.announced:
-            raise Leaving("the node of a worker is being drained")
+            raise Leaving(DRAINED)
         self.announced = self.draining
         return self.announced
+
+    def leave_if_idle(self) -> None:
+        """Raise Leaving once the node is being drained; nothing is trained that would need a checkpoint."""
+        if self.draining:
+            raise Leaving(DRAINED)
 
     def _poll(self) -> None:
         import ray
@@ -49,12 +57,12 @@ class DrainNotice:
 
 
 class Watch:
-    """Hands the events of a chain's board to `report` and watches the cluster, for the time of a `with` block.
+    """Hands the events of a slot's board to `report` and watches the cluster, for the time of a `with` block.
 
-    When nodes come or go, Ray's coordinator of resources is made to count again, and every RECOUNT_S while the chain
+    When nodes come or go, Ray's coordinator of resources is made to count again, and every RECOUNT_S while the slot
     has no workers. When the cluster has too few nodes for them, it reports a moment `waiting`, once. A start with the
-    expected number of workers gets no note. Once `stop` is set, the controller of the chain's workers is made to end
-    them.
+    expected number of workers gets no note. Once `is_to_end` says so, the controller of the slot's workers is made to
+    end them.
     """
 
     def __init__(
@@ -63,16 +71,17 @@ class Watch:
         share: tuple[int, int],
         kind: str,
         report: Callable[[Mapping[str, Any]], None],
-        stop: threading.Event,
+        is_to_end: Callable[[], bool],
     ) -> None:
         """Set `share` to the least and the expected number of workers, and `kind` to the resource that each needs: CPU
         or GPU."""
-        self.board, self.kind, self.report, self.stop = board, kind, report, stop
+        self.board, self.kind, self.report, self.is_to_end = board, kind, report, is_to_end
         self.controller: Any = None
         self.least, self.expected = share
         self.nodes: dict[str, float] = {}
         self.down: float | None = time.monotonic()
         self.idle, self.counted = True, time.monotonic()
+        self.as_expected = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -88,10 +97,10 @@ class Watch:
         from ray.exceptions import RayError
 
         looked = 0.0
-        while not self._stop.wait(0.3):
+        while not self._stop.wait(EVENTS_S):
             with suppress(RayError):  # if Ray cannot answer now, it is asked again at the next turn
                 self._pass_on_events()
-                if self.stop.is_set():
+                if self.is_to_end():
                     self._abort()
                 elif time.monotonic() - looked > POLL_S:
                     looked = time.monotonic()
@@ -111,11 +120,13 @@ class Watch:
                     continue
                 case "failed":
                     self.down, self.expected, self.idle = time.monotonic(), 0, True
-                case "started":
-                    as_expected = event["workers"] == self.expected
+                case "ready":
+                    self.as_expected = event["workers"] == self.expected
                     self.down, self.expected, self.idle = None, event["workers"], False
-                    if as_expected:
+                case "started":
+                    if self.as_expected:
                         event["note"] = ""
+                    self.as_expected = True  # said once
             self.report(event)
 
     def _abort(self) -> None:
@@ -155,7 +166,8 @@ class Watch:
         if have < self.least and since > 5 * POLL_S:
             note = f"waiting for nodes: {self.least} workers need a {self.kind} each, this Ray has {have:g}"
         elif since > PATIENCE_S:
-            note = f"waiting for {self.least} workers; {have:g} {self.kind}s are there, but busy or slow to start"
+            workers = f"{self.least} worker{'s' if self.least > 1 else ''}"
+            note = f"waiting for {workers}; {have:g} {self.kind}s are there, but busy or slow to start"
         else:
             return
         self.down = None

@@ -1,8 +1,9 @@
 """Metrics of training, published through Ray's metrics API for Prometheus and Grafana to read from every node.
 
 Ray exports each name of METRICS with `ray_` before it, as a series of the process that publishes it, every ten seconds
-and once more when that process ends in order. A gauge disappears with its process; a counter stays as long as Ray runs.
-So a chain that was started again has several series of one counter: sum them over `WorkerId`.
+and once more when that process ends in order. A gauge disappears with its process, which trains other chains too; a
+counter stays as long as Ray runs. So a chain that was started again has several series of one counter: sum them over
+`WorkerId`.
 """
 
 from __future__ import annotations
@@ -66,7 +67,11 @@ class Exported:
             self.tokens = event["tokens"]
 
     def close(self) -> None:
-        """Do nothing: Ray exports the last values when the process ends."""
+        """Say that nobody trains the chain any more: its process goes on, and so do its gauges."""
+        with self.series.harmless():
+            self.series.set("ticlm_workers", 0)
+            if self.period:
+                self.series.set("ticlm_period", 0, period=self.period)
 
 
 class WorkerSeries:

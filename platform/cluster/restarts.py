@@ -1,15 +1,10 @@
-"""The messages between a chain's workers, their controller and the driver; and the rule when to stop
-restarting a chain.
-
-This module does not import Ray, so it loads fast. `ray_train.fit` makes the Board an actor on the driver's node, so
-that it is not lost together with a worker.
-"""
+"""The rule when workers that fail are started again, and when what they do is given up. Does not import Ray."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from ticlm.core import paths
 from ticlm.core.errors import RunError, TiclmError
@@ -19,73 +14,60 @@ from ticlm.platform.study.stored_rounds import mid_round_checkpoints
 from ticlm.platform.study.work import ChainWork
 
 
-class Board:
-    """The moments (a start, a failure) of a chain since the last `take`, in order; the newest progress event; and the
-    error that ends the chain.
-
-    An event is a moment if it has the key `moment`.
-    """
-
-    def __init__(self) -> None:
-        self.moments: list[dict[str, Any]] = []
-        self.progress: dict[str, Any] | None = None
-        self.end: TiclmError | None = None
-
-    def put(self, event: dict[str, Any]) -> None:
-        """Keep a moment, or replace the progress event."""
-        if "moment" in event:
-            self.moments.append(event)
-        else:
-            self.progress = event
-
-    def take(self) -> list[dict[str, Any]]:
-        """Return and forget all events since the last call: every moment, then the newest progress event."""
-        news = self.moments + ([self.progress] if self.progress is not None else [])
-        self.moments, self.progress = [], None
-        return news
-
-    def give_up(self, error: TiclmError) -> None:
-        """Keep the error that ends the chain."""
-        self.end = error
-
-    def ended_with(self) -> TiclmError | None:
-        """Return the error that ends the chain, or None if it goes on."""
-        return self.end
-
-
 class Leaving(Exception):
     """Raised by a worker whose node is going away, once its chain has a checkpoint."""
 
 
+class Resumable(Protocol):
+    """Work that can be done again from any point, as jobs of slots are."""
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+
+    @property
+    def piece(self) -> str:
+        """What it comes in, one by one: a step, or a cell."""
+
+    def reached(self) -> tuple[int, str]:
+        """Return how far it is by what is stored; it grows with everything that need not be done again."""
+
+
 @dataclass
 class Guard:
-    """Decides after every failure of a chain's workers whether they start again.
+    """Decides after every failure of a slot's workers whether they start again. Without work, they are idle.
 
-    A TiclmError ends the chain as it is, unless a worker died too. Any other error ends it once the workers have been
-    started again `restarts` times in a row without progress (a new finished round or a new complete mid-round
-    checkpoint). Waiting for workers does not count as a start. If a worker saved and left a node that is shutting down,
-    this is no failure, and the count starts again at 0.
+    A TiclmError ends the work as it is, unless a worker died too. Any other error ends it once the workers have been
+    started again `restarts` times in a row without progress (of a chain: a new finished round or a new complete
+    mid-round checkpoint). Waiting for workers does not count as a start. If a worker saved and left a node that is
+    shutting down, this is no failure, and the count starts again at 0.
     """
 
-    work: ChainWork
+    work: Resumable | None
     restarts: int
-    reached: tuple[int, str]
+    reached: tuple[int, str] = (0, "")
     idle: int = 0
 
     def verdict(self, errors: Mapping[int, BaseException]) -> TiclmError | None:
-        """Return the error that ends the chain, or None if its workers start again. `errors` are by rank."""
+        """Return the error that ends the work, or None if its workers start again. `errors` are by rank."""
         if not _deaths(errors):  # after a death, a TiclmError of a surviving worker may only follow from it
             for error in errors.values():
                 if isinstance(error, TiclmError):
                     return error
-        reached = progress(self.work)
+        reached = self.reached if self.work is None else self.work.reached()
         if reached > self.reached or any(isinstance(error, Leaving) for error in errors.values()):
             self.reached, self.idle = max(reached, self.reached), 0
             return None
         self.idle += 1
         if self.idle <= self.restarts:
             return None
-        return RunError(f"chain {self.work.label}: no new step after {self.restarts} restarts: {cause(errors)}")
+        return gave_up(self.work, self.restarts, errors)
+
+
+def gave_up(work: Resumable | None, restarts: int, errors: Mapping[int, BaseException]) -> RunError:
+    """Return the error of work whose workers were started again too often."""
+    name, piece = ("idle workers", "job") if work is None else (work.name, work.piece)
+    return RunError(f"{name}: no new {piece} after {restarts} restarts: {cause(errors)}")
 
 
 def progress(work: ChainWork) -> tuple[int, str]:

@@ -6,7 +6,7 @@ Depending on the task, a label names a period, a part of a benchmark, or a probe
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,18 +144,23 @@ def data_hashes(plan: Plan, task: Task) -> dict[str, str]:
     return found
 
 
-def units(plan: Plan) -> list[CheckpointWork]:
-    """Return the cells that are left to score, one unit of work per checkpoint."""
+def units(plan: Plan, rounds: Collection[str] | None = None) -> list[CheckpointWork]:
+    """Return the cells that are left to score, one unit of work per checkpoint: of these rounds' checkpoints if
+    `rounds` are given, else of all."""
     assert plan.store is not None
     tasks = {task.id: task for task in plan.study.evaluations}
     wanted: dict[str, dict[str, dict[str, str]]] = {}
     folders: dict[str, str] = {}
     for (key, step, task_id, label), (weights, cell) in mid_round_keys(plan).items():
+        if rounds is not None and key not in rounds:
+            continue
         folder = paths.mid_round_model(paths.round_folder(plan.ids[key]), step)
         folders[weights] = paths.model(folder, plan.mid_round_records[key, step].attempt)
         wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
     for (key, task_id, label), (weights, cell) in keys(plan).items():
         source = plan.tree.scored(key, task_id)  # the round whose weights the task scores
+        if rounds is not None and source not in rounds:
+            continue
         folders[weights] = paths.model(paths.round_folder(plan.ids[source]), plan.records[source].attempt)
         wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
     sources = {id: plan.data_of(task) for id, task in tasks.items()}

@@ -13,6 +13,7 @@ from ticlm.core.progress import Show
 from ticlm.core.signals import Threads
 from ticlm.platform.eval import fanout
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells, left, scoring
+from ticlm.platform.run.trainers import Trainer, scores_beside
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.measured import cell_keys, task_of
@@ -27,8 +28,8 @@ class OpenShares:
     `measuring` has the measurement that goes on now, if there is one.
     """
 
-    def __init__(self, plan: Plan, pool: Threads, show: Show, stop: Event) -> None:
-        self.plan, self.pool, self.show, self.stop = plan, pool, show, stop
+    def __init__(self, plan: Plan, pool: Threads, trainer: Trainer, show: Show, stop: Event) -> None:
+        self.plan, self.pool, self.trainer, self.show, self.stop = plan, pool, trainer, show, stop
         self.measuring: set[Future[None]] = set()
         self._seen = -1
 
@@ -73,10 +74,17 @@ class OpenShares:
 
         if not units:
             return
-        if resources.trainer == "ray":
-            fanout.on_ray(units, resources.evaluators, resources.evaluator_gpus, through)
-        else:
+        if resources.trainer == "process":
             fanout.here(units, through)
+        elif scores_beside(self.plan):
+            with Threads(resources.evaluators) as scorers:
+                list(scorers.map(lambda unit: self.trainer.score(unit, through), units))
+        else:
+            self.trainer.lend()
+            try:
+                fanout.on_ray(units, resources.evaluators, resources.evaluator_gpus, through)
+            finally:
+                self.trainer.take_back()
 
 
 def _units(plan: Plan) -> list[CheckpointWork]:

@@ -1,6 +1,6 @@
 """Training of a chain of rounds: load the first weights, train round after round, publish each. Uses torch, not Ray.
 
-The same code runs in this process, in plain gloo processes, and under Ray Train (`cluster/ray_train.py`).
+The same code runs in this process, in plain gloo processes, and under Ray Train (`cluster/slot_jobs.py`).
 """
 
 from __future__ import annotations

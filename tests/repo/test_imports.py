@@ -40,7 +40,10 @@ LAYERS = (
 FLOORS = {package: floor for floor, packages in enumerate(LAYERS) for package in packages.split()}
 
 RAY_LIBRARIES = {
-    "ray.train": {"ticlm.platform.cluster.ray_train", "ticlm.platform.cluster.ray_internals"},
+    "ray.train": {
+        *("ticlm.platform.cluster.group", "ticlm.platform.cluster.slot_worker", "ticlm.platform.cluster.slot_jobs"),
+        "ticlm.platform.cluster.ray_internals",
+    },
     "ray.tune": {"ticlm.platform.tuning.ray_tune", "ticlm.tune_spaces"},
     "ray.data": {"ticlm.platform.train.loader", "ticlm.datasets.io.ray_map"},
 }
@@ -67,7 +70,7 @@ LIGHT_TO_IMPORT = tuple(
         *("platform.tasks.union", "platform.models.settings"),
         *("platform.study.settings", "platform.study.tree", "platform.study.plan", "platform.study.work"),
         *("platform.eval.cells", "platform.eval.fanout", "platform.tasks.cell_store", "platform.train.loader"),
-        *("platform.results.of_plan", "platform.results.study_result", "platform.cluster.ray_train"),
+        *("platform.results.of_plan", "platform.results.study_result", "platform.cluster.slots"),
         *(
             "platform.cluster.job",
             "platform.cluster.jobs",
@@ -170,7 +173,7 @@ def may_import(by: str, name: str) -> bool:
 def test_the_sources_were_found_and_read() -> None:
     """The other tests would pass on an empty list."""
     assert {package(module) for module in MODULES if module.count(".") > 1} == set(FLOORS)
-    assert Import("ticlm.platform.cluster.ray_train", "ray.train", False) in IMPORTS
+    assert Import("ticlm.platform.cluster.group", "ray.train", False) in IMPORTS
     assert Import("ticlm.platform.study.settings", "ticlm.methods.method", False) in IMPORTS
     assert Import("ticlm.methods.optimizers", "torch", True) in IMPORTS
 

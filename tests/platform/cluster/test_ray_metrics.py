@@ -9,16 +9,20 @@ import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import ray
+from ray import cloudpickle
 
 from ticlm.core.errors import TiclmWarning
 from ticlm.core.paths import round_folder
 from ticlm.core.store import Store, read_record
-from ticlm.platform.cluster import ray_train
+from ticlm.platform.cluster.board import Posted
+from ticlm.platform.cluster.group import guard_callback, run_name
 from ticlm.platform.cluster.ray_metrics import METRICS, Exported, WorkerSeries
-from ticlm.platform.cluster.restarts import Guard
+from ticlm.platform.cluster.slot_jobs import TrainChain
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
@@ -94,7 +98,7 @@ def test_prometheus_finds_a_chain_as_it_was_trained(ray_local: None, toy_root: P
     driver.train(made)
     trained = {f"ray_{name}" for name in METRICS} - {"ray_ticlm_restarts_total"}
     chain, steps_done = json.dumps({"chain": "replay-half: 202301 - 202302"}), sum(r.steps for r in work.rounds)
-    found = scraped_until("exported", lambda found: found["ray_ticlm_step"][chain] == steps_done)
+    found = scraped_until("exported", lambda found: found["ray_ticlm_workers"].get(chain) == 0)
     assert found.keys() == trained, "every name, and no other"
 
     store, last = Store(toy_root), work.ids[-1]
@@ -105,10 +109,10 @@ def test_prometheus_finds_a_chain_as_it_was_trained(ray_local: None, toy_root: P
         assert found[f"ray_ticlm_{name}"] == {chain: pytest.approx(steps[column][-1])}, name
     assert found["ray_ticlm_step"] == {chain: steps_done}
     assert found["ray_ticlm_tokens_total"] == {chain: sum(r.tokens for r in work.rounds)}
-    assert found["ray_ticlm_workers"] == {chain: 2}
+    assert found["ray_ticlm_workers"] == {chain: 0}, "nobody trains it any more"
     assert found["ray_ticlm_tokens_per_second"][chain] > 0
     periods = {json.loads(tags)["period"]: value for tags, value in found["ray_ticlm_period"].items()}
-    assert periods == {"202301": 0, "202302": 1}
+    assert periods == {"202301": 0, "202302": 0}
 
 
 @pytest.mark.ray
@@ -123,8 +127,8 @@ def test_a_start_after_a_failure_is_counted_and_counts_only_its_own_tokens(
         first.log(event(step))
     run_until(work, 2)  # its newest checkpoint is now that after step 4
 
-    board = _Board()
-    guard: Any = ray_train._guard(Guard(work, 3, (0, "")), board)
+    board = _Board(Posted(1, cloudpickle.dumps(TrainChain(work)), (0, "")))
+    guard: Any = guard_callback(board)
     guard.after_exception(None, {0: OSError("gone")})
     assert [moment["moment"] for moment in board.events] == ["failed"]
 
@@ -140,14 +144,12 @@ def test_a_start_after_a_failure_is_counted_and_counts_only_its_own_tokens(
 
 
 class _Board:
-    """A board with what the handle of its actor offers: `put.remote`."""
+    """A board with what the handle of its actor offers: `put.remote`, and `job.remote` for a job."""
 
-    def __init__(self) -> None:
+    def __init__(self, posted: Posted) -> None:
         self.events: list[dict[str, Any]] = []
-        self.put = self
-
-    def remote(self, event: dict[str, Any]) -> None:
-        self.events.append(event)
+        self.put = SimpleNamespace(remote=self.events.append)
+        self.job = SimpleNamespace(remote=lambda after: ray.put(posted))
 
 
 def test_names_are_those_that_ray_exports_unchanged() -> None:
@@ -180,9 +182,8 @@ def test_what_goes_wrong_in_publishing_is_told_once_and_stops_nothing(
     ]
 
 
-def test_a_run_has_a_name_to_read_that_no_other_has(toy_root: Path, toy_study: MakeStudy) -> None:
-    name, other = (ray_train._run_name(chain_work(toy_study, toy_root, "toy+x")) for _ in range(2))
-    assert re.fullmatch(r"toy-x-replay-half-202301-202302-[0-9a-f]{8}", name)
+def test_a_run_has_a_name_to_read_that_no_other_has() -> None:
+    name, other = (run_name("toy+X 2 workers") for _ in range(2))
+    assert re.fullmatch(r"toy-x-2-workers-[0-9a-f]{8}", name)
     assert name != other
-    long = ray_train._run_name(chain_work(toy_study, toy_root, "a" * 200))
-    assert len(long) < 80
+    assert len(run_name("a" * 200)) < 80

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
@@ -14,8 +13,10 @@ import pytest
 from ticlm.core.errors import InputError, RunError, TiclmError
 from ticlm.core.paths import round_folder
 from ticlm.core.store import Attempt, Store
+from ticlm.platform.cluster.board import CLOSED, Board, Posted
 from ticlm.platform.cluster.nodes import Watch
-from ticlm.platform.cluster.restarts import Board, Guard, Leaving, cause, progress
+from ticlm.platform.cluster.restarts import Guard, Leaving, cause, progress
+from ticlm.platform.cluster.slot_jobs import TrainChain
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import ChainWork, work_of
@@ -48,14 +49,14 @@ def outcomes(guard: Guard, times: int) -> list[TiclmError | None]:
 
 
 def test_so_many_restarts_without_a_new_step_end_a_chain(work: ChainWork) -> None:
-    *before, last = outcomes(Guard(work, 3, progress(work)), 4)
+    *before, last = outcomes(Guard(TrainChain(work), 3, progress(work)), 4)
     assert before == [None] * 3
     assert isinstance(last, RunError)
     assert str(last) == f"chain {work.label}: no new step after 3 restarts: RuntimeError: no luck"
 
 
 def test_a_new_checkpoint_starts_the_count_anew_and_a_torn_one_does_not(work: ChainWork) -> None:
-    guard = Guard(work, 2, progress(work))
+    guard = Guard(TrainChain(work), 2, progress(work))
     assert outcomes(guard, 2) == [None, None]
     checkpoint(work, 10)
     assert outcomes(guard, 2) == [None, None]
@@ -76,11 +77,11 @@ def test_progress_is_a_finished_round_before_any_step(work: ChainWork) -> None:
 
 def test_a_users_error_ends_a_chain_as_it_is(work: ChainWork) -> None:
     error = InputError("shard a is missing")
-    assert Guard(work, 3, progress(work)).verdict({0: RuntimeError("cut off"), 1: error}) is error
+    assert Guard(TrainChain(work), 3, progress(work)).verdict({0: RuntimeError("cut off"), 1: error}) is error
 
 
 def test_leaving_a_drained_node_is_no_failure(work: ChainWork) -> None:
-    guard = Guard(work, 0, progress(work))
+    guard = Guard(TrainChain(work), 0, progress(work))
     assert guard.verdict({0: Leaving("drained"), 1: RuntimeError("cut off")}) is None
     assert guard.verdict({0: RuntimeError("cut off")}) is not None
 
@@ -97,17 +98,39 @@ def test_the_cause_is_one_line(errors: dict[int, BaseException], said: str) -> N
     assert cause(errors) == said
 
 
-def test_a_board_keeps_every_moment_and_the_newest_progress() -> None:
+def test_a_board_keeps_every_moment_and_the_newest_progress_between_two() -> None:
     board = Board()
-    for event in ({"step": 1}, {"moment": "failed"}, {"step": 2}, {"moment": "started"}):
+    for event in ({"step": 1}, {"step": 2}, {"moment": "failed"}, {"moment": "started"}, {"step": 2}, {"step": 3}):
         board.put(event)
-    assert board.take() == [{"moment": "failed"}, {"moment": "started"}, {"step": 2}]
+    assert board.take() == [{"step": 2}, {"moment": "failed"}, {"moment": "started"}, {"step": 3}]
     assert board.take() == []
+
+
+def test_a_job_hangs_on_the_board_until_it_is_finished() -> None:
+    board, first, second = Board(), Posted(1, b"first", (0, "")), Posted(2, b"second", (0, ""))
+    assert board.job(-1) is None
+    board.post(first)
+    assert board.job(0) == first and board.job(1) is None, "who has done it does not do it again"
+    assert board.job(-1) == first, "workers that start again take it up"
+    board.put({"moment": "finished", "job": 1})
+    assert board.job(-1) is None, "nor do workers that start again once it is finished"
+    board.post(second)
+    board.put({"moment": "finished", "job": 1})
+    assert board.job(1) == second, "a late word of the first one"
+    board.post(CLOSED)
+    board.put({"moment": "finished", "job": 2})
+    assert board.job(2) == CLOSED
+
+
+def test_idle_workers_that_die_again_and_again_are_given_up() -> None:
+    guard = Guard(None, 1)
+    assert guard.verdict({0: Died("its node has died")}) is None
+    assert str(guard.verdict({0: Died("its node has died")})).startswith("idle workers: no new job after 1 restarts")
 
 
 def test_a_chain_without_nodes_says_once_what_it_waits_for() -> None:
     events: list[Any] = []
-    watch = Watch(None, (2, 4), "CPU", events.append, Event())
+    watch = Watch(None, (2, 4), "CPU", events.append, lambda: False)
     watch.nodes = {"head": 0.0, "one": 1.0}
     watch.down = time.monotonic()
     watch.say_what_is_missing()

@@ -150,16 +150,20 @@ def test_what_can_never_be_averaged_is_refused_in_the_plan(
 
 
 @pytest.mark.ray
-def test_a_ray_task_makes_the_same_average_and_passes_errors_on(
+def test_a_slot_makes_the_same_average_and_passes_errors_on(
     toy_study: MakeStudy, toy_root: Path, ray_local: None
 ) -> None:
-    from ticlm.platform.cluster.tasks import in_task
+    from ticlm.platform.cluster.slots import Slots
+
+    def publish_on_ray() -> None:
+        with Slots(found.study.resources, str(toy_root), "average", Event()) as slots:
+            slots.publish(work, publish_average)
 
     driver.train(made(toy_study, toy_root, PLAIN))
     found = made(toy_study, toy_root, EMA)
     chain = next(chain for chain in found.pending())
     work = work_of(found, chain)
-    in_task(publish_average, work, stop=Event())
+    publish_on_ray()
     found.read_records(chain.keys)
     bits = weights_of(found.records[chain.keys[0]])
     store = Store(str(toy_root))
@@ -170,4 +174,4 @@ def test_a_ray_task_makes_the_same_average_and_passes_errors_on(
     part = Path(toy_root, published(store, work.needed[found.tree.rounds[chain.keys[0]].average[0].round]))
     (part / "model.safetensors").write_bytes(b"")
     with pytest.raises(InputError, match=r"0 bytes, the record says"):
-        in_task(publish_average, work, stop=Event())
+        publish_on_ray()

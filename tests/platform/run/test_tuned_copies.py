@@ -16,7 +16,9 @@ from ticlm.core.corpus import Corpus
 from ticlm.core.errors import FutureMonthError, InputError, NotBuilt
 from ticlm.methods.objectives import Causal
 from ticlm.platform.results.of_plan import study_result
-from ticlm.platform.run import driver
+from ticlm.platform.run import drive, driver
+from ticlm.platform.run.startable import startable
+from ticlm.platform.run.trainers import InProcess
 from ticlm.platform.study import plan
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
@@ -121,14 +123,14 @@ def test_what_cannot_be_trained_on_is_one_line(
 def watched(found: Plan, monkeypatch: pytest.MonkeyPatch, seconds: float = 0.0) -> list[str]:
     """Train with a trainer that only notes what begins and ends, and publishes what chains need; return the notes."""
     notes: list[str] = []
-    real = driver._in_process
 
-    def fit(work: ChainWork, share: tuple[int, int], report: Any, stop: Event) -> None:
-        notes.append(f"begin {work.label.partition(' ')[2]} {share}")
-        real(work, (1, 1), report, stop)
-        notes.append(f"end {work.label.partition(' ')[2]}")
+    class Watched(InProcess):
+        def fit(self, work: ChainWork, share: tuple[int, int], report: Any) -> None:
+            notes.append(f"begin {work.label.partition(' ')[2]} {share}")
+            super().fit(work, (1, 1), report)
+            notes.append(f"end {work.label.partition(' ')[2]}")
 
-    monkeypatch.setattr(driver, "_fit", lambda _: fit)
+    monkeypatch.setattr(driver, "trainer_of", lambda plan, stop: nullcontext(Watched(stop)))
     driver.train(found)
     return notes
 
@@ -152,35 +154,41 @@ def test_copies_have_workers_and_slots_of_their_own(toy_study: MakeStudy, root: 
     assert [found.share(c) for c in tuned] == [(1, 1)] * 3
     alone = made(toy_study, root, methods=[PLAIN, SLOW], resources=resources, evaluations=[{}])
     assert [alone.share(c) for c in alone.chains] == [found.share(c) for c in (trunk, *chains)]
-    assert driver._startable(found, list(found.chains), []) == [trunk]
+    assert startable(found, list(found.chains), []) == [trunk]
     found.records = {trunk.keys[0]: None}  # type: ignore[dict-item]
-    assert driver._startable(found, others, []) == [*chains, tuned[0]], "they hold up no chain"
-    assert driver._startable(found, tuned, chains) == [tuned[0]], "nor does a chain hold up them"
+    assert startable(found, others, []) == [*chains, tuned[0]], "they hold up no chain"
+    assert startable(found, tuned, chains) == [tuned[0]], "nor does a chain hold up them"
     found.records |= {chain.keys[0]: None for chain in chains}  # type: ignore[misc]
-    assert driver._startable(found, tuned, []) == tuned
+    assert startable(found, tuned, []) == tuned
     few = made(toy_study, root, methods=[PLAIN, SLOW], resources=resources | {"tuned_copies": 2})
     few.records = found.records
-    assert driver._startable(few, tuned, []) == tuned[:2] and driver._startable(few, tuned[2:], tuned[:2]) == []
+    assert startable(few, tuned, []) == tuned[:2] and startable(few, tuned[2:], tuned[:2]) == []
 
 
 def test_a_copy_begins_while_the_chain_above_it_goes_on(
     toy_study: MakeStudy, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "SIDE_POLL_S", 0.05)
+    monkeypatch.setattr(drive, "SIDE_POLL_S", 0.05)
     found = made(toy_study, root, {"corpus": "light@2"}, resources={"trainer": "ray", "device": "cpu"})
     begun = Event()
 
-    def fit(work: ChainWork, share: tuple[int, int], report: Any, stop: Event) -> None:
-        from ticlm.platform.models.sharding import Workers
-        from ticlm.platform.train.trainer import run_chain
+    class Threaded(InProcess):
+        def fit(self, work: ChainWork, share: tuple[int, int], report: Any) -> None:
+            from ticlm.platform.models.sharding import Workers
+            from ticlm.platform.train.trainer import run_chain
 
-        if "tuned for" in work.label:
-            begun.set()
-        run_chain(work, Workers(), lambda event: None if event["period"] == "202301" else waited.append(begun.wait(20)))
+            def wait(event: Mapping[str, Any]) -> None:
+                if event["period"] != "202301":
+                    waited.append(begun.wait(20))
+
+            if "tuned for" in work.label:
+                begun.set()
+            run_chain(work, Workers(), wait)
 
     waited: list[bool] = []
-    monkeypatch.setattr(driver, "_fit", lambda _: fit)
+    monkeypatch.setattr(driver, "trainer_of", lambda plan, stop: nullcontext(Threaded(stop)))
     monkeypatch.setattr(driver, "connected", lambda *_: nullcontext(""))
+    monkeypatch.setattr(driver, "_room", lambda _: 2)
     driver.train(found)
     assert waited and all(waited[:1]) and len(found.records) == 4
 

@@ -75,14 +75,15 @@ class Story:
 @contextmanager
 def training(study: Study, root: str) -> Iterator[Story]:
     """The study's only chain trains while the block runs, and to its end after it."""
-    from ticlm.platform.cluster.ray_train import fit
+    from ticlm.platform.cluster.slots import Slots
 
     made, story = plan.make(study, root), Story()
     (chain,) = made.chains
 
     def train() -> None:
         try:
-            fit(work_of(made, chain), made.share(chain), story.keep, threading.Event())
+            with Slots(study.resources, root, study.name, threading.Event()) as slots:
+                slots.fit(work_of(made, chain), made.share(chain), story.keep)
         except Exception as error:
             story.error = error
 

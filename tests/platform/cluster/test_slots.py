@@ -3,9 +3,12 @@ error."""
 
 from __future__ import annotations
 
+import importlib
 import os
+import pickle
 import shutil
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,16 +17,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from reserved import wait_until_nothing_is_reserved
 
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError, RunError, Stopped
 from ticlm.core.paths import round_folder
+from ticlm.core.progress import Silent
 from ticlm.core.store import Store, read_record
-from ticlm.platform.cluster import ray_train
+from ticlm.platform.cluster import group, slot_worker
 from ticlm.platform.eval import cells
-from ticlm.platform.run import driver
+from ticlm.platform.results.of_plan import study_result
+from ticlm.platform.run import driver, requirements
 from ticlm.platform.study import plan
+from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import work_of
@@ -147,6 +154,68 @@ def test_a_stop_frees_what_was_reserved_and_a_killed_worker_changes_no_bit(
     assert cells.units(made) == []
 
 
+class Seen(Silent):
+    """The processes of workers that were there whenever something was shown."""
+
+    def __init__(self) -> None:
+        self.pids, self.together = set[int](), 0
+
+    def update(self, name: str, done: int, note: str = "") -> None:
+        now = {pid for pid, _ in train_workers()}
+        self.pids |= now
+        self.together = max(self.together, len(now))
+
+
+def test_two_warm_workers_train_and_score_a_whole_study_side_by_side(
+    ray_local: None, toy_root: Path, toy_study: MakeStudy, tmp_path: Path
+) -> None:
+    """A trunk, then four chains on two workers: two processes in all, and the bits and cells are those of one process
+    that does one thing after another."""
+    methods = [{"base": base, "name": f"{base}-{rate}", "schedule": {**FAST, "max_rate": rate}}
+               for base in ("replay-half", "cyclic-cosine") for rate in (1e-3, 5e-3)]  # fmt: skip
+    shutil.copytree(toy_root, tmp_path / "alone")
+    found = {}
+    for trainer, root in (("ray", toy_root), ("process", tmp_path / "alone")):
+        resources = {"trainer": trainer, "chains": 2, "workers": 1}
+        made = plan.make(study_of(toy_study, 10, **resources).model_copy(update={"methods": toy_study(
+            methods=methods).methods}), str(root))  # fmt: skip
+        seen = Seen()
+        driver.run(made, seen)
+        assert cells.units(made) == []
+        if trainer == "ray":
+            assert len(seen.pids) == 2 == seen.together, "no worker is started twice"
+        kept = study_result(made).cells
+        found[trainer] = {key: weights_of(record) for key, record in made.records.items()}, kept.to_csv()
+    assert found["ray"] == found["process"]
+    wait_until_nothing_is_reserved()
+
+
+def test_nothing_of_a_users_module_reaches_the_next_chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class that counts, and a module beside it that does: both begin anew. What is installed stays."""
+    (tmp_path / "counting_beside.py").write_text("CALLS = []")
+    (tmp_path / "counting_own.py").write_text(
+        "import counting_beside\n"
+        "class Counting:\n"
+        "    calls = 0\n"
+        "    def count(self):\n"
+        "        Counting.calls += 1\n"
+        "        counting_beside.CALLS.append(1)\n"
+        "        return Counting.calls, len(counting_beside.CALLS)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    sent = pickle.dumps(importlib.import_module("counting_own").Counting())
+    counts, installed = [], sys.modules["pytest"]
+    for _ in range(2):
+        slot_worker.made_fresh(["counting_own"])
+        job = pickle.loads(sent)
+        counts += [job.count(), job.count()]
+        drawn = torch.rand(1).item()
+        assert drawn == torch.rand(1, generator=torch.Generator().manual_seed(slot_worker.TORCH_SEED)).item()
+    assert counts == [(1, 1), (2, 2)] * 2
+    assert sys.modules["pytest"] is installed
+    assert torch.initial_seed() == slot_worker.TORCH_SEED
+
+
 @pytest.mark.nightly
 def test_a_users_error_in_a_worker_or_an_evaluator_comes_back_as_itself(
     ray_local: None, toy_root: Path, toy_study: MakeStudy
@@ -174,8 +243,8 @@ def test_a_chain_that_always_fails_ends_with_its_cause(
     ray_local: None, toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What no worker can mend: the tokenizer goes after the driver's look, and cannot be published with the model."""
-    monkeypatch.setattr(ray_train, "RESTARTS", 1)
-    monkeypatch.setattr(driver, "_require_data", lambda plan: shutil.rmtree(toy_root / "corpora/toy@1/tokenizer"))
+    monkeypatch.setattr(group, "RESTARTS", 1)
+    monkeypatch.setattr(requirements, "_require_data", lambda plan: shutil.rmtree(toy_root / "corpora/toy@1/tokenizer"))
     made = plan.make(study_of(toy_study, 4, workers=1), str(toy_root))
     with pytest.raises(RunError) as caught:
         driver.train(made)

@@ -1,0 +1,49 @@
+"""Scoring beside training: checkpoints wait here from when they appear until a worker is free to score them."""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Lock
+
+from ticlm.core.progress import Show
+from ticlm.platform.eval import cells
+from ticlm.platform.eval.cells import CheckpointWork
+from ticlm.platform.run.trainers import Trainer
+from ticlm.platform.study.plan import Plan
+
+
+class Beside:
+    """The checkpoints of a plan that are done and have cells to score, in the order in which they appeared."""
+
+    def __init__(self, plan: Plan, trainer: Trainer, show: Show) -> None:
+        self.plan, self.trainer, self.show = plan, trainer, show
+        self.waiting: deque[CheckpointWork] = deque()
+        self._known = set[str]()
+        self._total = self._done = 0
+        self._lock = Lock()
+
+    def look(self) -> None:
+        """Add the checkpoints of rounds that the plan has read the records of since the last call."""
+        appeared = self.plan.records.keys() - self._known
+        if not appeared:
+            return
+        self._known |= appeared
+        new = cells.units(self.plan, appeared)
+        if new:
+            self.waiting.extend(new)
+            self._total += sum(unit.cells for unit in new)
+            self.show.begin("evaluation", self._total, "cells")
+
+    def score(self, unit: CheckpointWork) -> None:
+        """Score a checkpoint, and show how far all of them are."""
+        self.trainer.score(unit, self._through)
+
+    def end(self) -> None:
+        """Say that nothing more is scored."""
+        if self._total:
+            self.show.end("evaluation")
+
+    def _through(self) -> None:
+        with self._lock:
+            self._done += 1
+            self.show.update("evaluation", self._done)
