@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from math import inf
 from threading import Event
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from ticlm.core import paths
 from ticlm.core.errors import RunError, Stopped
 from ticlm.core.progress import Show
-from ticlm.core.signals import Threads, first_done, result_of
+from ticlm.core.signals import ENDING, Threads, first_done, result_of
 from ticlm.core.store import read_record
 from ticlm.platform.run.beside import Beside
 from ticlm.platform.run.open_shares import OpenShares
@@ -48,7 +49,7 @@ class Drive:
         plan, resources = self.plan, self.plan.study.resources
         # one more thread for what `OpenShares` measures
         threads = resources.chains + resources.tuned_copies + resources.evaluators + 1
-        with Threads(threads) as pool:
+        with Threads(threads) as pool, _set_on_error(self.stop):  # in this order: the threads wait for what is stopped
             shares = OpenShares(plan, pool, self.trainer, self.show, self.stop)
             while True:
                 self._start(pool, shares)
@@ -137,6 +138,17 @@ class Drive:
 
         self.trainer.fit(work, share, report)
         show.end(name)
+
+
+@contextmanager
+def _set_on_error(stop: Event) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        stop.set()
+        if isinstance(error, KeyboardInterrupt):
+            ENDING.set()  # threads that wait for storage are waited for next
+        raise
 
 
 def _publisher(work: ChainWork) -> Callable[[ChainWork], None]:

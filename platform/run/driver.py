@@ -6,11 +6,10 @@ Finished rounds and scored cells are skipped, so a second call goes on where the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Event
 
 from ticlm.core.progress import SILENT, Show
-from ticlm.core.signals import ENDING
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.run.beside import Beside
@@ -49,10 +48,7 @@ def run(plan: Plan, show: Show = SILENT) -> None:
 
 
 def _drive(plan: Plan, show: Show, stop: Event, is_scored: bool, given: Trainer | None = None) -> None:
-    with ExitStack() as stack:
-        stack.enter_context(connected(plan))
-        stack.enter_context(_set_on_error(stop))
-        trainer = given or stack.enter_context(trainer_of(plan, stop))
+    with connected(plan), trainer_of(plan, stop) if given is None else nullcontext(given) as trainer:
         beside = Beside(plan, trainer, show) if is_scored else None
         Drive(plan, trainer, show, stop, _room(plan), beside).run()
 
@@ -67,17 +63,6 @@ def _room(plan: Plan) -> int:
 
     device = device_of(plan.study.resources.device)
     return int(ray.cluster_resources().get("GPU" if device == "cuda" else "CPU", 0))
-
-
-@contextmanager
-def _set_on_error(stop: Event) -> Iterator[None]:
-    try:
-        yield
-    except BaseException as error:
-        stop.set()
-        if isinstance(error, KeyboardInterrupt):
-            ENDING.set()  # threads that wait for storage are waited for next
-        raise
 
 
 def evaluate(plan: Plan, show: Show = SILENT) -> None:
