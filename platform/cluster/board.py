@@ -1,7 +1,7 @@
 """The messages between the workers of a slot, their controller and the driver.
 
-This module does not import Ray, so it loads fast. `group.Group` makes the Board an actor on the driver's node, so that
-it is not lost together with a worker.
+This module does not import Ray, so it loads fast. `group.WorkerGroup` makes the Board an actor on the driver's node, so
+that it is not lost together with a worker.
 """
 
 from __future__ import annotations

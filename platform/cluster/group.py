@@ -49,7 +49,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class GroupSpec:
+class WorkerGroupSpec:
     """What a group is made of: its workers (min, max) and their device; the root, a name for people, CPU threads of a
     worker, and the seconds between two looks for more room."""
 
@@ -66,7 +66,7 @@ class GroupSpec:
         return "GPU" if self.device == "cuda" else "CPU"
 
 
-class Group:
+class WorkerGroup:
     """Workers that wait for jobs, in a run of Ray Train of their own that lasts until `close`.
 
     Workers that die, or whose nodes go, start again, as many as there is room for, and take their job up where it was.
@@ -78,9 +78,9 @@ class Group:
 
     def __init__(
         self,
-        spec: GroupSpec,
-        heard: Callable[[Group, Mapping[str, Any]], None],
-        ended: Callable[[Group, Exception | None], None],
+        spec: WorkerGroupSpec,
+        heard: Callable[[WorkerGroup, Mapping[str, Any]], None],
+        ended: Callable[[WorkerGroup, Exception | None], None],
         stop: threading.Event,
     ) -> None:
         import ray
@@ -116,7 +116,7 @@ class Group:
             self.is_closing = True
             self._board.post.remote(CLOSED)
 
-    def join(self) -> None:
+    def wait(self) -> None:
         """Wait until the workers have ended and freed what they had reserved."""
         join(self._thread)
 

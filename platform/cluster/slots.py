@@ -16,7 +16,7 @@ from typing import Any
 
 from ticlm.core.errors import InputError, Stopped, TiclmWarning
 from ticlm.core.signals import result_of
-from ticlm.platform.cluster.group import Asked, Group, GroupSpec, Report
+from ticlm.platform.cluster.group import Asked, Report, WorkerGroup, WorkerGroupSpec
 from ticlm.platform.cluster.slot_jobs import PublishRound, ScoreCheckpoint, SlotJob, TrainChain
 from ticlm.platform.eval.cells import CheckpointWork
 from ticlm.platform.study.resources import Resources
@@ -39,7 +39,7 @@ class Slots:
         self.resources, self.root, self.name, self.stop = resources, root, name, stop
         self.device = device_of(resources.device)
         self._lock = threading.RLock()
-        self._groups: list[Group] = []
+        self._groups: list[WorkerGroup] = []
         self._waiting: deque[Asked] = deque()
         self._lent = 0
         """How many wait, outside the groups, for what free groups hold."""
@@ -56,12 +56,12 @@ class Slots:
             for group in groups:
                 group.close()
         for group in groups:
-            group.join()
+            group.wait()
 
     def fit(self, work: ChainWork, share: tuple[int, int], report: Report) -> None:
         """Train a chain on `share` (min, max) workers until all its rounds have records.
 
-        `report` gets progress events, and moments (see `Group`). Raises a user's error as it is, RunError if its
+        `report` gets progress events, and moments (see `WorkerGroup`). Raises a user's error as it is, RunError if its
         workers fail again and again, and Stopped once `stop` is set and they have ended.
         """
         check_capacity(share[0], self.device, self.stop)
@@ -129,12 +129,12 @@ class Slots:
                 self._start(share)
 
     def _start(self, share: tuple[int, int]) -> None:
-        workers = f"{share[1]} worker{'s' if share[1] > 1 else ''}"
+        resources, workers = self.resources, f"{share[1]} worker{'s' if share[1] > 1 else ''}"
         name = f"{self.name} {workers}"
-        spec = GroupSpec(share, self.device, self.root, name, self.resources.threads, self.resources.resize_seconds)
-        self._groups.append(Group(spec, self._heard, self._ended, self.stop))
+        spec = WorkerGroupSpec(share, self.device, self.root, name, resources.threads, resources.resize_seconds)
+        self._groups.append(WorkerGroup(spec, self._heard, self._ended, self.stop))
 
-    def _heard(self, group: Group, event: Mapping[str, Any]) -> None:
+    def _heard(self, group: WorkerGroup, event: Mapping[str, Any]) -> None:
         moment = event.get("moment")
         with self._lock:
             asked = group.asked
@@ -152,7 +152,7 @@ class Slots:
             with self._lock:
                 self._match()
 
-    def _ended(self, group: Group, error: Exception | None) -> None:
+    def _ended(self, group: WorkerGroup, error: Exception | None) -> None:
         """Hand what ended a group to whoever waits for it, and let others take its place."""
         with self._lock:
             self._groups.remove(group)

@@ -131,27 +131,21 @@ def _trainable() -> Any:
         """A trial as Tune drives it: a step is a continual period."""
 
         def setup(self, config: dict[str, Any], tuning: Tuning, store: Store, device: Any) -> None:
-            from ticlm.platform.tuning.trial import WarmTrainer
-
-            self.warm, self.given = WarmTrainer(), (tuning, store, device)
-            self.begin(config)
-
-        def begin(self, config: dict[str, Any]) -> None:
-            from ticlm.platform.tuning.trial import Trial
+            from ticlm.platform.tuning.trial import Trial, WarmTrainer
 
             self.trial: Trial | None = None
-            self.refused = ""
-            tuning, store, device = self.given
-            try:
-                study = _study(tuning, config["settings"])
-                self.trial = Trial(study, store, device, self.warm)
-            except InputError as error:
-                self.refused = str(error)
+            self.warm, self.given = WarmTrainer(), (tuning, store, device)
+            self.reset_config(config)
 
         def reset_config(self, new_config: dict[str, Any]) -> bool:
-            if self.trial is not None:
-                self.trial.close()
-            self.begin(new_config)
+            from ticlm.platform.tuning.trial import Trial
+
+            self.cleanup(keep=True)
+            (tuning, store, device), self.trial, self.refused = self.given, None, ""
+            try:
+                self.trial = Trial(_study(tuning, new_config["settings"]), store, device, self.warm)
+            except InputError as error:
+                self.refused = str(error)
             return True
 
         def step(self) -> dict[str, Any]:
@@ -164,10 +158,11 @@ def _trainable() -> Any:
             done = not self.trial.left
             return {"period": period, **found._asdict(), "mean": found.mean, "done": done}
 
-        def cleanup(self) -> None:
+        def cleanup(self, keep: bool = False) -> None:
             if self.trial is not None:
                 self.trial.close()
-            self.warm.close()
+            if not keep:  # for the next trial
+                self.warm.close()
 
     return Trainable
 
