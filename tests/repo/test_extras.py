@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
@@ -17,7 +18,6 @@ from paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FOLDERS = ("core", "platform", "methods", "datasets", "tune_spaces")
-SOURCES = {path: ast.parse(path.read_text()) for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))}
 OF_BASE = {
     "aiohttp": "ray",
     "annotated_types": "pydantic",
@@ -45,18 +45,24 @@ EXTRAS = {name: needed(which) for name, which in PROJECT["optional-dependencies"
 OF_USE = {name: which for name, which in EXTRAS.items() if name not in ("all", "bench", "dev", "docs")}
 
 
-KNOWN = packages_distributions()
+@cache
+def sources() -> dict[Path, ast.Module]:
+    """Return the syntax trees of all modules, read when the first test asks."""
+    return {path: ast.parse(path.read_text()) for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))}
+
+
+known = cache(packages_distributions)
 
 
 def packages_of(module: str) -> set[str]:
     """Return the packages that bring a module."""
-    return {canonicalize_name(name) for name in KNOWN.get(module, [])}
+    return {canonicalize_name(name) for name in known().get(module, [])}
 
 
 def imported() -> dict[str, set[str]]:
     """Return the modules of third parties by the file that imports them, types alone included."""
     found: dict[str, set[str]] = {}
-    for path, tree in SOURCES.items():
+    for path, tree in sources().items():
         for node in ast.walk(tree):
             names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
@@ -70,7 +76,7 @@ ASKS = ("Extra", "missing", "require")
 
 def asked() -> Iterator[tuple[str, str]]:
     """Yield (extra, module) of each `Extra(name, modules)` and `require(owner, name, *modules)` in the sources."""
-    for tree in SOURCES.values():
+    for tree in sources().values():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ASKS:
                 named = node.args if node.func.id == "Extra" else node.args[1:]
@@ -143,7 +149,7 @@ def in_the_base(code: str, cwd: Path) -> str:
     """Return what code prints in a process that finds the base and what that needs, copies within Ray's folder
     included, and nothing else."""
     there = with_needs(PROJECT["dependencies"]) | {"ticlm"}
-    names = {module for module in KNOWN if not packages_of(module) & there}
+    names = {module for module in known() if not packages_of(module) & there}
     text = HIDE.format(names=names) + code
     done = subprocess.run([sys.executable, "-c", text], cwd=cwd, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -132,8 +133,16 @@ def imports_of(by: str, source: str) -> Iterator[Import]:
     yield from visit(ast.parse(source), False)
 
 
-IMPORTS = [found for by, path in MODULES.items() for found in imports_of(by, path.read_text())]
-OURS = [found for found in IMPORTS if found.name.split(".")[0] == "ticlm"]
+@cache
+def imports() -> list[Import]:
+    """Return all imports, read when the first test asks: every process that collects tests loads this module."""
+    return [found for by, path in MODULES.items() for found in imports_of(by, path.read_text())]
+
+
+@cache
+def ours() -> list[Import]:
+    """Return the imports of this package."""
+    return [found for found in imports() if found.name.split(".")[0] == "ticlm"]
 
 
 def room(module: str) -> str:
@@ -173,9 +182,9 @@ def may_import(by: str, name: str) -> bool:
 def test_the_sources_were_found_and_read() -> None:
     """The other tests would pass on an empty list."""
     assert {package(module) for module in MODULES if module.count(".") > 1} == set(FLOORS)
-    assert Import("ticlm.platform.cluster.group", "ray.train", False) in IMPORTS
-    assert Import("ticlm.platform.study.settings", "ticlm.methods.method", False) in IMPORTS
-    assert Import("ticlm.methods.optimizers", "torch", True) in IMPORTS
+    assert Import("ticlm.platform.cluster.group", "ray.train", False) in imports()
+    assert Import("ticlm.platform.study.settings", "ticlm.methods.method", False) in imports()
+    assert Import("ticlm.methods.optimizers", "torch", True) in imports()
 
 
 def test_a_reach_for_ray_by_name_is_an_import_too() -> None:
@@ -184,35 +193,35 @@ def test_a_reach_for_ray_by_name_is_an_import_too() -> None:
 
 
 def test_every_module_of_ours_that_is_imported_exists() -> None:
-    assert shown([i for i in OURS if i.name not in MODULES and i.name != "ticlm"]) == []
+    assert shown([i for i in ours() if i.name not in MODULES and i.name != "ticlm"]) == []
 
 
 def test_no_package_imports_one_of_its_own_floor_or_above() -> None:
     """Imports under TYPE_CHECKING count: they hide a circle, they do not remove it."""
-    assert shown([i for i in OURS if i.name != "ticlm" and not may_import(package(i.by), package(i.name))]) == []
+    assert shown([i for i in ours() if i.name != "ticlm" and not may_import(package(i.by), package(i.name))]) == []
 
 
 def test_the_platform_is_known_to_no_other_room() -> None:
-    theirs = [i for i in OURS if room(i.by) != "platform" and room(i.name) == "platform"]
+    theirs = [i for i in ours() if room(i.by) != "platform" and room(i.name) == "platform"]
     assert shown(theirs) == []
 
 
 def test_few_packages_read_what_a_method_is_made_of() -> None:
     """The others take its parts through the seams, so that a new method is not their business."""
     seams = ("ticlm.methods.seams", "ticlm.methods.timeline", "ticlm.methods.objectives")
-    readers = [i for i in OURS if room(i.by) == "platform" and room(i.name) == "methods" and i.name not in seams]
+    readers = [i for i in ours() if room(i.by) == "platform" and room(i.name) == "methods" and i.name not in seams]
     assert shown([i for i in readers if not within_any(i.by, READ_METHODS)]) == []
 
 
 @pytest.mark.parametrize("library", RAY_LIBRARIES)
 def test_each_library_of_ray_stands_in_its_place(library: str) -> None:
-    users = [i for i in IMPORTS if within(i.name, library)]
+    users = [i for i in imports() if within(i.name, library)]
     assert shown([i for i in users if not within_any(i.by, RAY_LIBRARIES[library])]) == []
 
 
 def test_the_science_and_a_round_of_training_know_no_ray() -> None:
-    training = [i for i in IMPORTS if within(i.by, "ticlm.platform.train") and i.by != "ticlm.platform.train.loader"]
-    without = [i for i in IMPORTS if within_any(i.by, NO_RAY)] + training
+    training = [i for i in imports() if within(i.by, "ticlm.platform.train") and i.by != "ticlm.platform.train.loader"]
+    without = [i for i in imports() if within_any(i.by, NO_RAY)] + training
     assert shown([i for i in without if within(i.name, "ray")]) == []
 
 
@@ -247,12 +256,12 @@ def test_our_folders_are_always_imported_as_ticlm() -> None:
     """From the root `import methods.replay` works too, and makes a second copy of every class."""
     bare = {module.removeprefix("ticlm.") for module in MODULES} | {"methods", "tune_spaces"}
     tests = [i for path in sorted((ROOT / "tests").rglob("*.py")) for i in imports_of(path.stem, path.read_text())]
-    assert shown([i for i in (*IMPORTS, *tests) if i.name in bare]) == []
+    assert shown([i for i in (*imports(), *tests) if i.name in bare]) == []
 
 
 def test_there_are_no_circles() -> None:
     """Not even through imports inside functions: those hide a circle, they do not remove it."""
-    graph = {module: {i.name for i in OURS if i.by == module} for module in MODULES}
+    graph = {module: {i.name for i in ours() if i.by == module} for module in MODULES}
     left = dict(graph)
     while ends := [module for module, names in left.items() if not names & left.keys()]:
         for module in ends:

@@ -49,9 +49,9 @@ NEEDED = {
 
 PACKAGED = [
     (kind, name)
-    for kind, listed in (("study", names.studies), ("recipe", names.recipes), ("examples", names.examples))
+    for kind, listed in (("study", names.studies()), ("recipe", names.recipes()), ("examples", names.examples()))
     for name, file in holders(FILES[kind].folder).items()
-    if file in listed()
+    if file in listed
 ] + [("tasks", "core"), ("preset", "paper"), ("preset", "paper-1b"), ("preset", "standard")]
 
 
