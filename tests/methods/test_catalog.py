@@ -1,13 +1,13 @@
 """The contract of every method of the catalogue: its budget, the same bits after a stop and on any number of workers.
 
-A method of each class of state is trained for every change, and the whole catalogue nightly.
+A method of each class of state is trained for every change, the others of the catalogue nightly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -91,12 +91,17 @@ BY_STATE = (
 )
 
 
-def each_method(test: Callable[..., None]) -> Callable[..., None]:
-    """Run the test for one method of each class of state, and nightly for every method."""
-    cases = [pytest.param("by_state", name, id=name) for name in BY_STATE]
-    cases += [pytest.param("catalogue", name, id=f"all-{name}", marks=pytest.mark.nightly) for name in NAMES]
-    marked: Callable[..., None] = pytest.mark.parametrize(("trained", "name"), cases)(test)
-    return marked
+OTHERS = [name for name in NAMES if name not in BY_STATE]
+
+
+def cases(trained: str, names: Sequence[str], *marks: Any) -> list[Any]:
+    """Return a test's parameters for these methods in the roots of the fixture `trained`."""
+    return [pytest.param(trained, name, id=f"{trained}-{name}", marks=marks) for name in names]
+
+
+EACH = [*cases("by_state", BY_STATE), *cases("catalogue", OTHERS, pytest.mark.nightly)]
+"""One method of each class of state, and nightly every other method."""
+each_method = pytest.mark.parametrize(("trained", "name"), EACH)
 
 
 def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop: bool) -> None:
@@ -144,27 +149,42 @@ def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop:
 
 @dataclass(frozen=True)
 class Roots:
-    """Where methods have been trained: on one worker, on one that was stopped, on two and, if all of them, on four."""
+    """Where methods have been trained: on one worker, on one that was stopped, and on several."""
 
     study: Study
     folder: Path
-    several: tuple[str, ...]
-    """The roots of more than one worker."""
+    forks: Forks
+    several: str = "two"
+    """The root of more than one worker."""
+
+    def train(self, name: str, world: int = 1, methods: Sequence[str] = NAMES) -> None:
+        """Train methods of the study in the root `name`, each chain stopped once if it is `stopped`."""
+        study = self.study.model_copy(update={"methods": tuple(m for m in self.study.methods if m.name in methods)})
+        meeting, log, stop = f"{self.folder}/{name}.meeting", self.folder / f"{name}.log", name == "stopped"
+        jobs = [partial(run_all, study, self.folder / name, rank, world, meeting, stop) for rank in range(world)]
+        ended = [code for code, _ in self.forks(*jobs, log=log, timeout_s=1000)]
+        assert ended == [0] * world, log.read_text()[-3000:]
 
     def plan(self, name: str) -> Plan:
-        return plan.make(self.study, str(self.folder / name))
+        return planned(self.study, self.folder / name)
+
+
+@cache
+def planned(study: Study, root: Path) -> Plan:
+    """Return the plan of a root where nothing is left to train, made once: reading the records takes a second."""
+    return plan.make(study, str(root))
 
 
 @pytest.fixture(scope="module")
-def train_all(
+def untrained(
     tmp_path_factory: pytest.TempPathFactory,
     toy_corpus: Callable[..., Any],
     toy_study: Callable[..., Study],
     forks: Forks,
 ) -> Callable[..., Roots]:
-    """`train_all(methods, **worlds)` trains a study of these methods in a root of each name, on that many workers."""
+    """`untrained(methods)` makes a study of these methods and a folder for its roots."""
 
-    def train(methods: list[dict[str, Any]], **worlds: int) -> Roots:
+    def make(methods: list[dict[str, Any]]) -> Roots:
         folder = tmp_path_factory.mktemp("methods")
         toy_corpus(folder / "toy@1")
         study = toy_study(
@@ -179,24 +199,35 @@ def train_all(
             loss={"clip_norm": 0.8},
             resources={"trainer": "process", "device": "cpu", "cadence": {"steps": 2}, "micro_batch_rows": 2},
         )
-        for name, world in worlds.items():
-            meeting, log, stop = f"{folder}/{name}.meeting", folder / f"{name}.log", name == "stopped"
-            jobs = [partial(run_all, study, folder / name, rank, world, meeting, stop) for rank in range(world)]
-            ended = [code for code, _ in forks(*jobs, log=log, timeout_s=1000)]
-            assert ended == [0] * world, log.read_text()[-3000:]
-        return Roots(study, folder, tuple(name for name, world in worlds.items() if world > 1))
+        return Roots(study, folder, forks)
 
-    return train
+    return make
 
 
 @pytest.fixture(scope="module")
-def by_state(train_all: Callable[..., Roots]) -> Roots:
-    return train_all([m for m, name in zip(METHODS, NAMES) if name in BY_STATE], one=1, stopped=1, two=2)
+def by_state(untrained: Callable[..., Roots]) -> Roots:
+    made = untrained([m for m, name in zip(METHODS, NAMES) if name in BY_STATE])
+    made.train("one")
+    made.train("stopped")
+    made.train("two", 2)
+    return made
 
 
 @pytest.fixture(scope="module")
-def catalogue(train_all: Callable[..., Roots]) -> Roots:
-    return train_all(METHODS, one=1, stopped=1, two=2, four=4)
+def on_four(by_state: Roots) -> Roots:
+    """Of three micro-batches, one worker computes none."""
+    by_state.train("four", 4)
+    return replace(by_state, several="four")
+
+
+@pytest.fixture(scope="module")
+def catalogue(untrained: Callable[..., Roots]) -> Roots:
+    """All methods on one worker; stopped and on two only those that `by_state` lacks."""
+    made = untrained(METHODS)
+    made.train("one")
+    made.train("stopped", methods=OTHERS)
+    made.train("two", 2, methods=OTHERS)
+    return made
 
 
 @pytest.fixture
@@ -237,19 +268,17 @@ def test_a_stopped_method_ends_with_the_same_bits(roots: Roots, name: str) -> No
     (run,) = [run for run in one.tree.runs if run.method.name == name]
     for key in run.rounds.values():
         assert weights_of(one.records[key]) == weights_of(again.records[key])
-    measured = [again.records[key].about for key in again.tree.rounds]
+    measured = [record.about for record in again.records.values()]
     assert any(about["measured"]["tokens"] < about["tokens"] for about in measured), "none was resumed in mid-round"
 
 
-@each_method
+@pytest.mark.parametrize(("trained", "name"), [*EACH, *cases("on_four", BY_STATE, pytest.mark.nightly)])
 def test_workers_change_no_bit_of_a_method(roots: Roots, name: str) -> None:
     """At the demo's rates, some steps clipped."""
-    one = roots.plan("one")
+    one, many = roots.plan("one"), roots.plan(roots.several)
     (run,) = [run for run in one.tree.runs if run.method.name == name]
-    for root in roots.several:
-        many = roots.plan(root)
-        for label, key in run.rounds.items():
-            assert weights_of(one.records[key]) == weights_of(many.records[key]), (root, label)
+    for label, key in run.rounds.items():
+        assert weights_of(one.records[key]) == weights_of(many.records[key]), label
 
 
 @pytest.mark.parametrize("trained", ["by_state", pytest.param("catalogue", marks=pytest.mark.nightly)])
