@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plans import planned
 from rich.console import Console
 
 from ticlm.core import quantities
@@ -20,8 +21,8 @@ from ticlm.methods.seams import Context, Penalty, PenaltyState
 from ticlm.methods.timeline import Imported
 from ticlm.platform.cli import plan_view
 from ticlm.platform.study.costs import Machine
-from ticlm.platform.study.plan import make
-from ticlm.platform.study.settings import Study, load
+from ticlm.platform.study.plan import Plan, make
+from ticlm.platform.study.settings import Study
 
 Studies = Callable[..., Study]
 STEP_1 = {"schedule": {"max_rate": 5e-3, "warmup_steps": 1}}
@@ -31,16 +32,16 @@ def priced(study: Study, machine: Machine | None = None, root: Path | None = Non
     return plan_view.describe(make(study, None if root is None else str(root)), machine or Machine())
 
 
-def printed(study: Study, machine: Machine | None = None) -> str:
+def printed(plan: Plan, machine: Machine | None = None) -> str:
     console = Console(file=io.StringIO(), width=200)
-    console.print(plan_view.view(make(study, None), machine or Machine()))
+    console.print(plan_view.view(plan, machine or Machine()))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
 def test_the_paper_costs_what_it_says() -> None:
     """TiC-LM at 3B with 220B tokens: parameters, FLOPs of the continual phase, H100-hours, the Oracle series."""
-    found = priced(load("tic-lm-3b-220b"))
+    found = plan_view.describe(planned("tic-lm-3b-220b"), Machine())
     cost, row = found["cost"], found["methods"][0]
     assert cost["parameters"] == found["parameters"] == 2_796_096_000 and cost["vocabulary"] == 50_432
     continual = sum(given["tokens"] for given in list(row["periods"].values())[1:])
@@ -49,17 +50,17 @@ def test_the_paper_costs_what_it_says() -> None:
     assert cost["tokens_per_s_per_gpu"] == pytest.approx(20_710.6 * 0.35 / 0.351, rel=2e-3)
     assert continual / cost["tokens_per_s_per_gpu"] / 3600 == pytest.approx(1500, rel=5e-3)
     assert row["gpu_hours"] == pytest.approx(3000, rel=5e-3), "the initial phase costs as much again"
-    ratio = priced(load("tic-lm-3b-440b"))["methods"][0]["oracle_ratio"]
+    ratio = plan_view.describe(planned("tic-lm-3b-440b"), Machine())["methods"][0]["oracle_ratio"]
     assert ratio == pytest.approx(2.5907, abs=5e-5)
 
 
 def test_the_lines_of_a_plan_tell_it_without_any_data() -> None:
-    text = printed(load("tic-lm-3b-440b"))
+    text = printed(planned("tic-lm-3b-440b"))
     assert "model: 2,796,096,000 parameters, with the vocabulary of the model's settings (50,432 tokens)" in text
     assert "at 35 % of the 989 TFLOP/s of one H100: 20,633 tokens/s a GPU, " in text and "days on 8 GPUs)" in text
     assert "training: 9.81e+22 FLOPs (1.1e+23 with attention), and 4e+21 that penalties add" in text
     assert "USD" not in text and "the corpus's shards are not known yet" in text
-    assert " USD at 2.5 USD an hour" in printed(load("tic-lm-3b-440b"), Machine("b200", 0.4, 2.5))
+    assert " USD at 2.5 USD an hour" in printed(planned("tic-lm-3b-440b"), Machine("b200", 0.4, 2.5))
 
 
 def test_no_library_is_loaded_to_size_a_preset() -> None:
@@ -119,7 +120,9 @@ def test_models_inside_rounds_take_disk_too(toy_study: Studies) -> None:
     more = 4 * before["parameters"] * inside["inside_models"]
     assert inside["weights_bytes"] == before["cost"]["weights_bytes"] + more
     unknown = toy_study(corpus="synthetic", evaluate={"inside": {"every_epochs": 0.5}})
-    assert priced(unknown)["cost"]["inside_models"] is None and "without those inside rounds" in printed(unknown)
+    assert priced(unknown)["cost"]["inside_models"] is None and "without those inside rounds" in printed(
+        make(unknown, None)
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,11 +142,11 @@ def test_a_machine_that_cannot_be_is_refused(machine: Callable[[], Machine], err
 
 
 def test_hours_and_money_follow_the_machine() -> None:
-    study = load("tic-lm-joint")
-    slow, fast = (priced(study, Machine(gpu, price=2))["cost"] for gpu in ("a100", "b200"))
+    plan = planned("tic-lm-joint")
+    slow, fast = (plan_view.describe(plan, Machine(gpu, price=2))["cost"] for gpu in ("a100", "b200"))
     assert slow["gpu_hours"] / fast["gpu_hours"] == pytest.approx(2250 / 312)
     assert slow["money"] == 2 * slow["gpu_hours"] and slow["days"] == slow["gpu_hours"] / 8 / 24
-    assert quantities.size(slow["weights_bytes"]) in printed(study)
+    assert quantities.size(slow["weights_bytes"]) in printed(plan)
 
 
 def test_a_round_of_json_names_the_runs_that_train_it(toy_study: Studies, toy_root: Path) -> None:

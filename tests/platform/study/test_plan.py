@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plans import planned
 from rich.console import Console
 
 from ticlm.core import quantities
@@ -26,7 +27,7 @@ from ticlm.platform.eval import cells
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.needs import missing_periods
 from ticlm.platform.study.plan import Plan, make
-from ticlm.platform.study.settings import Study, load
+from ticlm.platform.study.settings import Study
 
 Studies = Callable[..., Study]
 PREPARED = {"name": "tuned", "prepare": {"steps": 2, "split": "tune"}}
@@ -607,7 +608,7 @@ def test_without_an_oracle_series_there_is_no_ratio(toy_study: Studies) -> None:
 
 @pytest.mark.parametrize("name", ["demo", "monthly", "tic-lm-3b-440b", "tic-lm-table-9"])
 def test_a_plan_without_a_corpus_fits_a_hundred_columns(name: str) -> None:
-    text = printed(make(load(name), None), width=100)
+    text = printed(planned(name), width=100)
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 100
     assert "…" not in text.replace(" … ", ""), "nothing was cut"
     assert len(lines(text, "left to do: ")) == 1

@@ -7,10 +7,10 @@ import subprocess
 import sys
 from collections import Counter
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import pytest
+from plans import described, planned
 
 from ticlm.core.periods import TIC_CC_MONTHS
 from ticlm.core.settings import packaged
@@ -20,7 +20,6 @@ from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, No
 from ticlm.methods.schedules import AutoregressiveCosine, WarmupCosine
 from ticlm.platform.cli import plan_view
 from ticlm.platform.study.costs import Machine
-from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import load
 from ticlm.platform.study.tree import Run
@@ -51,11 +50,6 @@ TABLE_2 = (
 TABLE_9 = ("equal", "exp", "0.1", "0.3", "half", "0.7", "0.9")
 
 
-@cache
-def planned(name: str) -> Plan:
-    return make(load(name), None)
-
-
 def run_of(name: str, method: str, seed: int = 124) -> Run:
     return next(run for run in planned(name).tree.runs if (run.method.name, run.seed) == (method, seed))
 
@@ -65,15 +59,13 @@ def specs(name: str, method: str, seed: int = 124) -> dict[str, Round]:
     return {label: planned(name).tree.rounds[key] for label, key in run_of(name, method, seed).rounds.items()}
 
 
-def describe(name: str) -> dict[str, dict[str, Any]]:
-    """What the plan's JSON says of each method."""
-    return {row["name"]: row for row in json.loads(plan_view.as_json(planned(name)))["methods"]}
-
-
 # all of them
 
+ALIKE = ("tic-lm-table-3", "tic-lm-table-8", "tic-lm-table-11-1b")
+"""Planned at night alone: studies of a hundred months whose methods are those of other tables."""
 
-@pytest.mark.parametrize("name", EVERY)
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.nightly) if n in ALIKE else n for n in EVERY])
 def test_a_packaged_study_has_its_files_name_a_plan_and_a_cost_without_data(name: str) -> None:
     plan = planned(name)
     assert plan.study.name == name and plan.corpus is None
@@ -147,7 +139,7 @@ def test_sizes_are_those_of_the_table(name: str, model: str) -> None:
     ],
 )
 def test_the_plan_tells_the_budgets_of_table_2(name: str, steps: int, month: int, ratio: float) -> None:
-    rows = describe(name)
+    rows = described(name)
     assert tuple(rows) == TABLE_2
     for method in TABLE_2[:-1]:
         row = rows[method]
@@ -162,14 +154,14 @@ def test_the_plan_tells_the_budgets_of_table_2(name: str, steps: int, month: int
 @pytest.mark.parametrize("name", ["tic-lm-1b-220b", "tic-lm-3b-220b", "tic-lm-3b-440b", "tic-lm-table-10"])
 def test_the_oracles_are_sized_by_220b_at_every_scale(name: str) -> None:
     """By the 440B study's own budget they would be 1.9111 T."""
-    row = describe(name)["oracle"]
+    row = described(name)["oracle"]
     assert {label: tuple(total.values()) for label, total in row["periods"].items()} == ORACLES
     assert row["steps"] == 2_210_520
     assert row["tokens"] == pytest.approx(1_158_950_994_464, abs=len(ORACLES))  # each is rounded down to a token
 
 
 def test_the_plan_tells_what_of_the_past_each_method_must_keep() -> None:
-    kept = {name: (row["kept_periods"], row["kept_bytes"]) for name, row in describe("tic-lm-3b-220b").items()}
+    kept = {name: (row["kept_periods"], row["kept_bytes"]) for name, row in described("tic-lm-3b-220b").items()}
     replays = {name: (113, None) for name in TABLE_2 if name.startswith("replay")}
     assert kept == dict.fromkeys(TABLE_2, (0, None)) | replays | {"ewc": (1, None), "oracle": (113, None)}
 
@@ -206,7 +198,7 @@ def test_tuning_sees_ten_months_with_the_budgets_of_the_whole_study(name: str) -
     """A study of ten months with 110B would give each month eleven times as much."""
     study = load(name)
     assert study.timeline.labels == TIC_CC_MONTHS[:10] and study.timeline.labels[-1] == "201412"
-    for method, row in describe(name).items():
+    for method, row in described(name).items():
         totals = list(row["periods"].values())
         if method == "oracle":
             assert totals == [{"steps": 230_302, "tokens": INITIAL + INITIAL * 9 // 113}]
@@ -285,7 +277,7 @@ def test_joint_draws_113_months_at_once_from_the_initial_checkpoint() -> None:
     shares = [share.tokens for share in last.segments[0].mixture.shares]
     assert last.parent == run.rounds["201305"] and [s.period for s in last.sources] == list(TIC_CC_MONTHS[1:])
     assert len(shares) == 113 and max(shares) - min(shares) <= 1
-    assert first.budget + last.budget == describe("tic-lm-3b-220b")["cyclic-cosine"]["tokens"]
+    assert first.budget + last.budget == described("tic-lm-3b-220b")["cyclic-cosine"]["tokens"]
     assert study.evaluate.checkpoints == ("201305", "202407") and study.evaluate.periods == CHECKPOINTS
     assert list(run_of("tic-lm-joint", "oracle", 0).rounds) == ["201305", "202407"]
 
