@@ -351,10 +351,17 @@ def fills(study: str, folder: str, size: str, errors: str) -> dict[str, Any]:
     }
 
 
+MORE_SIZES = (("300k", 2), ("8k", None), ("40k", None), ("72k", None))
+"""Of disks, tried at night."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "cadence"),
-    [("100k", 2), ("300k", 2), ("8k", None), ("16k", None), ("40k", None), ("56k", None), ("72k", None), ("92k", None)],
+    [
+        *(("100k", 2), ("16k", None), ("56k", None), ("92k", None)),
+        *(pytest.param(size, cadence, marks=pytest.mark.nightly) for size, cadence in MORE_SIZES),
+    ],
 )
 def test_a_disk_that_fills_stops_the_run_in_one_line_and_loses_nothing(
     desk: Desk, size: str, cadence: int | None
