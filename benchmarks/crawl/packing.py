@@ -121,7 +121,7 @@ def _side(folder: Path) -> Callable[[dict[str, Any]], Callable[[], dict[str, Any
 def _tokenised(store: Store, folder: str, info: TokenizerInfo, parts: Sequence[DocumentSpan]) -> int:
     """Tokenise all parts, and return the number of tokens."""
     for part in parts:
-        tokenize.tokenise(store, folder, Sets(), info, part)
+        tokenize.tokenise(store, folder, Sets(), info, 1, part)
     made = (stream for stream, _ in tokenize.streams(store, folder, PERIOD, len(parts)))
     return sum(section.tokens for stream in made for section in stream.sections)
 

@@ -112,7 +112,8 @@ class PeriodsBuild:
         everything = [part for mine in parts.values() for part in mine]
         size = sum(part.bytes for part in everything)
         self.progress(f"tokenising {len(parts)} periods")
-        tokenise = partial(tokenize.tokenise, self.store, self.staged, self.sets, info.tokenizer)
+        threads = self.executor.threads
+        tokenise = partial(tokenize.tokenise, self.store, self.staged, self.sets, info.tokenizer, threads)
         for _ in self._watched("tokenised", everything, self.executor.each(tokenise, everything, size)):
             pass
         bundles = [self._bundle(label, record, len(parts[label]), history) for label in parts]

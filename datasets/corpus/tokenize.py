@@ -72,12 +72,13 @@ class Sets(Settings):
     pairs: Parting | Literal[""] = ""
 
 
-def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, part: DocumentSpan) -> None:
-    """Write the tokens of a part into its period's folder, and then their description, unless both exist."""
+def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, threads: int, part: DocumentSpan) -> None:
+    """Write the tokens of a part into its period's folder, and then their description, unless both exist. `threads`
+    batches of texts are encoded at a time."""
     path = stream_path(folder, part.period, part.number)
     if store.exists(f"{path}.json"):
         return
-    encoder = _encoder(store.root, info)
+    encoder = _encoder(store.root, info, threads)
     sections, blocks, found, largest = [], [], list[Marked](), Hosts()
     for split, source, documents in _sections(store, folder, sets, part):
         if sets.pairs:
@@ -193,5 +194,5 @@ def _whose(documents: Staged, lengths: np.ndarray) -> tuple[dict[str, int], tupl
 
 
 @functools.lru_cache(maxsize=1)  # a Ray worker runs many parts of one corpus
-def _encoder(root: str, info: TokenizerInfo) -> StreamEncoder:
-    return StreamEncoder(Store(root), info)
+def _encoder(root: str, info: TokenizerInfo, threads: int) -> StreamEncoder:
+    return StreamEncoder(Store(root), info, threads)

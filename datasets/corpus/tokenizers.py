@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +23,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.periods import Label
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.settings import Settings
+from ticlm.core.signals import Threads
 from ticlm.core.store import Store
 from ticlm.core.token_rows import Tokens, dtype_for
 from ticlm.datasets.corpus.row_makers import PAD
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 END_OF_TEXT = "<|endoftext|>"
-BATCH_CHARS = 1 << 20  # encoded at once: bounds memory, as the encodings of a batch take many times its text
+BATCH_CHARS = 1 << 20  # encoded at once by all threads: bounds memory, as encodings take many times their text
+LEAST_BATCH_CHARS = 1 << 16  # of a thread: below this, the start of a call would show
+PARALLELISM = "TOKENIZERS_PARALLELISM"
+"""The variable that the tokenizers library reads at each call: whether threads of its own may work."""
 SMALLEST = 257  # every byte, and the end of text
 
 
@@ -67,7 +72,8 @@ class TrainedTokenizer(Settings):
             initial_alphabet=alphabet,
             show_progress=False,
         )
-        tokenizer.train_from_iterator(_upto(self.max_bytes, chain([first], texts)), trainer)
+        with _all_cores():
+            tokenizer.train_from_iterator(_upto(self.max_bytes, chain([first], texts)), trainer)
         data = tokenizer.to_str(pretty=False).encode()
         config = _CONFIG | ({"pad_token": PAD} if PAD in special else {})
         store.write(f"{paths.TOKENIZER}/tokenizer_config.json", json.dumps(config, indent=1).encode())
@@ -78,6 +84,20 @@ class TrainedTokenizer(Settings):
             end_of_text=tokenizer.token_to_id(END_OF_TEXT),
             sha256=hashlib.sha256(data).hexdigest(),
         )
+
+
+@contextmanager
+def _all_cores() -> Iterator[None]:
+    """Let the tokenizers library use all cores in the block, and none but the caller's after it.
+
+    Its threads stay, asleep. It warns of them in a forked process only where the variable is not set.
+    """
+    before = os.environ.get(PARALLELISM, "false")
+    os.environ[PARALLELISM] = "true"
+    try:
+        yield
+    finally:
+        os.environ[PARALLELISM] = before
 
 
 # What transformers needs beside tokenizer.json; written by hand, as importing transformers takes seconds.
@@ -169,32 +189,45 @@ def _upto(size: int, texts: Iterable[str]) -> Iterator[str]:
 class StreamEncoder:
     """Encodes texts, each followed by the end-of-text token, which no text can forge: a text that spells
     `<|endoftext|>` gets the tokens of its letters. Where the tokenizer knows no other way to write it (`</s>` in a
-    Unigram model, which has it among its pieces), the text loses it."""
+    Unigram model, which has it among its pieces), the text loses it.
 
-    def __init__(self, store: Store, info: TokenizerInfo) -> None:
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tasks run side by side already
+    `threads` batches are encoded at a time. The tokens are the same for any number.
+    """
+
+    def __init__(self, store: Store, info: TokenizerInfo, threads: int = 1) -> None:
+        # The library's own threads stay off. They live on, so that a later fork warns of them, and they would wait while
+        # lists become arrays. Threads of ours end with each call: 1.9 times as fast on two cores, the library's 1.7.
+        os.environ.setdefault(PARALLELISM, "false")
         from tokenizers import Tokenizer
 
         self._tokenizer: Tokenizer = Tokenizer.from_str(store.read(paths.tokenizer_file()).decode())
         self._tokenizer.encode_special_tokens = True
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self.end_of_text = info.end_of_text
+        self.end_of_text, self._threads = info.end_of_text, threads
         self.dtype = np.dtype(dtype_for(info.vocab_size))
 
     def encode(self, texts: Sequence[str]) -> tuple[list[Tokens], NDArray[np.int64]]:
         """Return the tokens in blocks of several texts, and int64[texts], the number of tokens of each with its end."""
-        blocks: list[Tokens] = []
+        if self._threads == 1:
+            found = list(map(self._block, batches(texts)))
+        else:
+            size = max(LEAST_BATCH_CHARS, BATCH_CHARS // self._threads)
+            with Threads(self._threads) as threads:
+                found = list(threads.map(self._block, batches(texts, size)))
+        blocks = [block for block, _ in found]
+        return blocks, np.array([length for _, lengths in found for length in lengths], np.int64)
+
+    def _block(self, batch: Sequence[str]) -> tuple[Tokens, list[int]]:
+        """Return the tokens of a batch of texts, and how many each text has with its end."""
+        parts: list[int] = []
         lengths: list[int] = []
-        for batch in batches(texts):
-            parts: list[int] = []
-            for encoded in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
-                ids = self._without_end(encoded.ids)
-                parts += ids
-                parts.append(self.end_of_text)
-                lengths.append(len(ids) + 1)
-            blocks.append(np.array(parts, self.dtype))
-        return blocks, np.array(lengths, np.int64)
+        for encoded in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
+            ids = self._without_end(encoded.ids)
+            parts += ids
+            parts.append(self.end_of_text)
+            lengths.append(len(ids) + 1)
+        return np.array(parts, self.dtype), lengths
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text, without an end."""
@@ -205,14 +238,14 @@ class StreamEncoder:
         return [token for token in ids if token != self.end_of_text] if self.end_of_text in ids else ids
 
 
-def batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yield texts in batches of about BATCH_CHARS characters."""
+def batches(texts: Iterable[str], chars: int = BATCH_CHARS) -> Iterator[list[str]]:
+    """Yield texts in batches of about `chars` characters."""
     batch: list[str] = []
     size = 0
     for text in texts:
         batch.append(text)
         size += len(text)
-        if size >= BATCH_CHARS:
+        if size >= chars:
             yield batch
             batch, size = [], 0
     if batch:

@@ -52,6 +52,10 @@ class Executor(Protocol):
     def cpus(self) -> int:
         """Return how many CPUs there are for its tasks."""
 
+    @property
+    def threads(self) -> int:
+        """Return how many cores one task may use."""
+
     def each(
         self,
         function: Callable[[T], R],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ticlm.core.errors import RunError
@@ -22,6 +22,7 @@ class ProcessExecutor:
 
     note: str = " in this process"
     cpus: int = 1
+    threads: int = field(default_factory=lambda: cores())
 
     def each(
         self,
@@ -71,6 +72,11 @@ class ProcessWorker(Generic[T, R]):
         if self._worker is None:
             self._worker = self._kind(*self._settings)
         return self._worker(item)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def attempt(function: Callable[[T], R], item: T) -> R:

@@ -27,6 +27,8 @@ class RayExecutor:
     """Runs the work of a build on the connected Ray."""
 
     note: str = ""
+    threads: int = 1
+    """A task claims one CPU, and others run beside it."""
 
     @property
     def cpus(self) -> int:
