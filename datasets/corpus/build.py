@@ -156,7 +156,8 @@ class _Build:
                 keys = [staging.scan_key(self.recipe, piece, known) for piece in pieces]
                 missing = [piece for piece, key in zip(pieces, keys) if f"{key}.json" not in there]
                 size = sum(piece.input.size for piece in missing)
-                for found in self.executor.each(read, missing, size, self.recipe.limits.at_once):
+                most, end = self.recipe.limits.at_once, staging.end_reading
+                for found in self.executor.each(read, missing, size, most, apart=end):
                     if found is not None:
                         failed[found.path] = found.why
                     yield found

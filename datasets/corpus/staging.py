@@ -7,6 +7,7 @@ task read a document nor on when.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from datetime import date
 from functools import partial
@@ -97,26 +98,35 @@ def scan(store: Store, folder: str, recipe: CorpusRecipe, piece: Piece, known: K
 
 
 def end_reading() -> None:
-    """End the process that reads for this one, if there is one. It would end by itself some time after it read."""
-    global _kept
-    if _kept is not None:
-        _kept[1].end()
-    _kept = None
+    """End the processes that read for this one. They would end by themselves some time after they read."""
+    with _changing:
+        for thread, (_, reader) in list(_readers.items()):
+            if thread.is_alive() and thread is not threading.current_thread():
+                reader.kill()  # only its thread may close what it waits for
+            else:
+                reader.end()
+                del _readers[thread]
 
 
-_kept: tuple[tuple[str, int | None, str, CorpusRecipe, Known], Apart[Piece, Scan]] | None = None
+_readers: dict[threading.Thread, tuple[tuple[str, int | None, str, CorpusRecipe, Known], Apart[Piece, Scan]]] = {}
+"""Of each thread that reads, its build and its process, which the kernel ends with the thread."""
+_changing = threading.Lock()
 
 
 def _reader(store: Store, folder: str, recipe: CorpusRecipe, known: Known) -> Apart[Piece, Scan]:
-    """Return the process that reads for this one: the same as long as the build is the same."""
-    global _kept
-    build = store.root, store.lease, folder, recipe, known
-    if _kept is None or _kept[0] != build:
-        end_reading()
-        pa.array([0])  # pyarrow loads pandas for its first array; the forked process has it then
-        bounds = Bounds(recipe.limits.record_cpu_s, recipe.limits.record_memory)
-        _kept = build, Apart(partial(_scan, *build), bounds)
-    return _kept[1]
+    """Return the process that reads for this thread: the same as long as the build is the same."""
+    build, me = (store.root, store.lease, folder, recipe, known), threading.current_thread()
+    with _changing:
+        # pyarrow loads pandas for its first array. The forked process has it then, and no fork comes amid that import.
+        pa.array([0])
+        for thread in [thread for thread in _readers if not thread.is_alive()]:
+            _readers.pop(thread)[1].end()
+        if me in _readers and _readers[me][0] != build:
+            _readers.pop(me)[1].end()
+        if me not in _readers:
+            bounds = Bounds(recipe.limits.record_cpu_s, recipe.limits.record_memory)
+            _readers[me] = build, Apart(partial(_scan, *build), bounds)
+        return _readers[me][1]
 
 
 def _scan(root: str, lease: int | None, folder: str, recipe: CorpusRecipe, known: Known, piece: Piece) -> Scan:

@@ -19,6 +19,7 @@ import resource
 import signal
 import struct
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -45,6 +46,7 @@ PR_SET_PDEATHSIG = 1  # of linux/prctl.h: the kernel signals a process whose par
 T = TypeVar("T")
 R = TypeVar("R")
 
+_forking = threading.Lock()  # or a process would hold the other end of another's pipe, whose death was told late
 _page: mmap.mmap | None = None
 _taken = _passed = 0
 
@@ -131,8 +133,17 @@ class Apart(Generic[T, R]):
             join(process)
             process.close()
 
+    def kill(self) -> None:
+        """Kill the process, from whatever thread: a call in another thread that waits for its answer raises Death."""
+        process = self._process
+        if process is not None:
+            with suppress(ValueError):  # that thread has ended it
+                process.kill()
+
     def _started(self) -> tuple[Any, Connection]:
-        if self._process is None or self._pipe is None:
+        if self._process is not None and self._pipe is not None:
+            return self._process, self._pipe
+        with _forking:
             forks = multiprocessing.get_context("fork")
             self._pipe, theirs = forks.Pipe()
             self._shared[:] = bytes(PAGE_BYTES)
@@ -140,7 +151,7 @@ class Apart(Generic[T, R]):
             self._process = forks.Process(target=_serve, args=given)
             self._process.start()
             theirs.close()
-            atexit.register(self.end)
+        atexit.register(self.end)
         return self._process, self._pipe
 
     def _answer(self, process: Any, pipe: Connection) -> bytes:

@@ -63,12 +63,14 @@ class Executor(Protocol):
         size: int = 0,
         at_once: int | None = None,
         memory: int = 0,
+        apart: Callable[[], None] | None = None,
     ) -> Iterator[R]:
         """Yield the result of `function` for each item, in whatever order the work ends.
 
         `size` is that of all items in bytes, from which the work is cut into tasks: with 0, a task is an item. At most
-        `at_once` tasks run at the same time, and each may use `memory` bytes. Raises the first TiclmError, and RunError
-        for a full disk, a store that cannot be reached, or too little memory.
+        `at_once` tasks run at the same time, and each may use `memory` bytes. `apart`, if given, says that `function`
+        has a process of its own work in each thread, and ends these processes: then this process has several at work.
+        Raises the first TiclmError, and RunError for a full disk, a store that cannot be reached, or too little memory.
         """
 
     def workers(self, kind: Callable[..., Callable[[T], R]], settings: tuple[Any, ...], most: int) -> WorkerPool[T, R]:
