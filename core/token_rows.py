@@ -165,13 +165,17 @@ class RowReader:
     def take(self, positions: NDArray[np.int64]) -> dict[str, Tokens]:
         """Return the rows at `positions` (int64[n]), in this order: uint16 or uint32 [n, length] per column."""
         out = {c.name: np.empty((len(positions), c.length), c.dtype) for c in self.columns}
+        self.take_into(out, np.arange(len(positions)), positions)
+        return out
+
+    def take_into(self, out: Mapping[str, Tokens], places: NDArray[np.int64], positions: NDArray[np.int64]) -> None:
+        """Copy the rows at `positions` (int64[n]) to the rows at `places` (int64[n]) of [rows, length] per column."""
         groups = np.searchsorted(self.starts, positions, side="right") - 1
         for group in np.unique(groups):
-            where = np.nonzero(groups == group)[0]
-            rows = self.group(int(group))
+            where = np.flatnonzero(groups == group)
+            rows, at = self.group(int(group)), positions[where] - self.starts[group]
             for name, values in out.items():
-                values[where] = rows[name][positions[where] - self.starts[group]]
-        return out
+                values[places[where]] = rows[name][at]
 
     def all(self, size: int, most: int | None = None) -> Iterator[dict[str, Tokens]]:
         """Yield all rows in order (or the first `most`), in blocks of at most `size` rows, as `take` returns them."""

@@ -28,7 +28,7 @@ from ticlm.datasets.corpus.periods_build import PeriodsBuild
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.scan_index import ScanIndex
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.io.executor import Executor, executing, reported
+from ticlm.datasets.io.executor import Executor, executing, large_corpus, reported
 
 INPUTS = 4096
 """Inputs that are given to the executor at a time: it holds some kilobytes of each."""
@@ -66,7 +66,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
         stack.enter_context(lease(store, f"data build {recipe.id}"))
         inputs = (*unread.inputs, *(waiting.inputs if waiting is not None else ()))
         recipe.reader.check(unread.inputs)
-        executor = stack.enter_context(executing(recipe.executor, inputs))
+        executor = stack.enter_context(executing(recipe.executor, inputs, large_corpus()))
         work = _Build(recipe, store, staged, executor, progress)
         try:
             if plan := work.unfinished():

@@ -170,7 +170,8 @@ class CorpusRecipe(Settings):
     limits: Limits = Limits()
     """When a build stops, and how much it may take at once."""
     executor: ExecutorSetting = "auto"
-    """What runs the build: this process, Ray, or Ray if one is connected or the inputs have 64 MB or more (`auto`)."""
+    """What runs the build: this process, on all its cores; Ray; or Ray if one is connected, or if there are four cores
+    or more for 256 MB of inputs or more (`auto`)."""
 
     @model_validator(mode="after")
     def _possible(self) -> CorpusRecipe:

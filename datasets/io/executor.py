@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from ticlm.core.progress import count
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.io.in_process import ProcessExecutor
+from ticlm.datasets.io.in_process import ProcessExecutor, cores
 from ticlm.datasets.io.ray_map import RayExecutor, running_ray
 
 T = TypeVar("T")
@@ -21,13 +21,21 @@ R_co = TypeVar("R_co", covariant=True)
 
 ExecutorSetting = Literal["auto", "process", "ray"]
 """`process` works in this process, `ray` on the connected Ray or on one that it starts. `auto` takes Ray if one is
-connected or named by RAY_ADDRESS, if the inputs have LARGE_BYTES or more, and if their size is not known."""
+connected or named by RAY_ADDRESS, if the inputs are large, and if their size is not known."""
 
 REPORT_S = 10.0
 """Least time between two lines of progress."""
 LARGE_BYTES = 64 << 20
-"""Size of inputs from which `auto` starts a Ray. One process reads about 1 MB/s of compressed text, and starting Ray
-takes 10 to 20 s, so that below this size a build takes a minute or so and Ray would save little or nothing."""
+"""Size of inputs from which `auto` starts a Ray for a set of examples. One process reads about 1 MB/s of compressed
+text, and starting Ray takes 10 to 20 s, so that below this size a build takes a minute or so and Ray would save little
+or nothing."""
+LARGE_CORPUS_BYTES = 256 << 20
+"""The same for a corpus, which one process reads and encodes on all cores. Of 24 CPU-seconds for 100 MB of JSON lines
+it leaves 1.4 s to one core (3.3 s with `deduplicate`). Ray spreads them, but takes 8 s to start, import and stop, and a
+tenth more CPU time. So Ray pays from 280 MB (with `deduplicate`) or 730 MB on 16 cores, 440 MB or 2 GB on 4, and from
+2 GB or never on 2. Inputs are mostly packed, to a third or so: hence the low end."""
+LEAST_CORES = 4
+"""With fewer cores, a Ray on this machine saves the build of a corpus nothing, as long as it takes minutes."""
 
 
 class WorkerPool(Protocol[T_contra, R_co]):
@@ -92,22 +100,30 @@ def reported(
 
 
 @contextmanager
-def executing(setting: ExecutorSetting, inputs: Sequence[Input]) -> Iterator[Executor]:
-    """Give the executor for a build of these inputs. A Ray that it starts ends with the block."""
-    if chosen(setting, inputs) == "process":
-        rule = f" (Ray from {LARGE_BYTES >> 20} MB)" if setting == "auto" else ""
+def executing(setting: ExecutorSetting, inputs: Sequence[Input], large: int | None = LARGE_BYTES) -> Iterator[Executor]:
+    """Give the executor for a build of these inputs, which are large from `large` bytes on (None: never). A Ray that it
+    starts ends with the block."""
+    if chosen(setting, inputs, large) == "process":
+        rule = f" (Ray from {large >> 20} MB)" if setting == "auto" and large is not None else ""
         yield ProcessExecutor(f" in this process{rule}")
         return
     with running_ray():
         yield RayExecutor()
 
 
-def chosen(setting: ExecutorSetting, inputs: Sequence[Input]) -> Literal["process", "ray"]:
+def chosen(
+    setting: ExecutorSetting, inputs: Sequence[Input], large: int | None = LARGE_BYTES
+) -> Literal["process", "ray"]:
     """Return what `auto` stands for with these inputs; another setting as it is. Never imports Ray."""
     if setting != "auto":
         return setting
     ray = sys.modules.get("ray")
     connected = ray is not None and ray.is_initialized()
     unknown = any(entry.size == 0 for entry in inputs)
-    large = sum(entry.size for entry in inputs) >= LARGE_BYTES
-    return "ray" if connected or os.environ.get("RAY_ADDRESS") or unknown or large else "process"
+    pays = large is not None and (unknown or sum(entry.size for entry in inputs) >= large)
+    return "ray" if connected or os.environ.get("RAY_ADDRESS") or pays else "process"
+
+
+def large_corpus() -> int | None:
+    """Return the size of inputs from which a Ray on this machine pays for a corpus; None if it never does."""
+    return LARGE_CORPUS_BYTES if cores() >= LEAST_CORES else None

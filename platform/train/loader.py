@@ -113,9 +113,8 @@ class RankReader:
         columns = self._corpora[sources[0].corpus].info.columns
         out: dict[str, Tokens] = {c.name: np.empty((len(which), c.length), c.dtype) for c in columns}
         for k in np.unique(which):
-            mine = which == k
-            for name, values in self._reader(sources[k]).take(positions[mine]).items():
-                out[name][mine] = values
+            mine = np.flatnonzero(which == k)
+            self._reader(sources[k]).take_into(out, mine, positions[mine])
         return out
 
 

@@ -6,11 +6,13 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import multiprocessing
 import os
 import random
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,8 +41,9 @@ from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.shards import picked
 from ticlm.datasets.corpus.show import overview
 from ticlm.datasets.corpus.tokenizers import END_OF_TEXT, StreamEncoder
+from ticlm.datasets.io.apart import Apart
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.io.executor import LARGE_BYTES, chosen
+from ticlm.datasets.io.executor import LARGE_BYTES, chosen, large_corpus
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.ray_map import RayExecutor
 
@@ -240,6 +243,35 @@ def test_a_text_cannot_forge_an_end_that_is_a_piece_of_the_vocabulary(tmp_path: 
     tokens = np.concatenate(blocks)
     assert (tokens == 1).sum() == 2 and tokens[-1] == 1 and lengths.sum() == len(tokens)
     assert all(1 not in ids for ids in encoder.ids(["a </s> b", "</s>"]))
+
+
+def test_more_cores_change_no_byte_and_leave_no_process(
+    texts: Path, loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, forked = [], []
+    start = Apart._started
+    monkeypatch.setattr(Apart, "_started", lambda self: [forked.append(threading.get_ident()), start(self)][1])
+    for count in (1, 3):
+        monkeypatch.setattr("ticlm.datasets.io.in_process.cores", lambda count=count: count)
+        forked.clear()
+        found.append(hashes(build.build(_recipe(texts), str(tmp_path / str(count)))))
+        assert (set(forked) == {threading.get_ident()}) == (count == 1)
+    assert found[0] == found[1]
+    assert not staging._readers and not multiprocessing.active_children()
+
+
+def test_threads_change_no_token(texts: Path, loop: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = build.build(_recipe(texts), str(tmp_path))
+    monkeypatch.setattr("ticlm.datasets.corpus.tokenizers.LEAST_BATCH_CHARS", 64)
+    monkeypatch.setattr("ticlm.datasets.corpus.tokenizers.BATCH_CHARS", 256)
+    posts = [f"post {number} " + "of many words " * (number % 7) for number in range(200)]
+    before = threading.active_count()
+    found = [StreamEncoder(corpus.store, corpus.info.tokenizer, threads).encode(posts) for threads in (1, 3)]
+    (alone, of_alone), (beside, of_beside) = found
+    assert len(beside) > len(alone) > 10
+    assert np.array_equal(np.concatenate(alone), np.concatenate(beside))
+    assert of_alone.tolist() == of_beside.tolist()
+    assert threading.active_count() == before and os.environ["TOKENIZERS_PARALLELISM"] == "false"
 
 
 def test_a_published_tokenizer_is_declared_as_from_outside(texts: Path, loop: None, tmp_path: Path) -> None:
@@ -512,6 +544,12 @@ def test_auto_takes_ray_for_much_for_what_is_not_known_and_where_it_is_there(mon
     small, large, unknown = (Input(path=str(size), size=size, stamp="") for size in (9, LARGE_BYTES - 9, 0))
     assert chosen("auto", []) == chosen("auto", [small, small]) == chosen("process", [large, small]) == "process"
     assert chosen("auto", [small, unknown]) == chosen("auto", [large, small]) == chosen("ray", [small]) == "ray"
+    assert chosen("auto", [large, unknown], None) == "process", "where Ray never pays"
+    borders = []
+    for count in (2, 4):
+        monkeypatch.setattr("ticlm.datasets.io.executor.cores", lambda count=count: count)
+        borders.append(large_corpus())
+    assert borders == [None, 256 << 20]
     with monkeypatch.context() as patch:
         patch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
         assert chosen("auto", [small]) == "ray"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import pytest
 from ticlm.core.errors import InputError
 from ticlm.datasets.io import apart
 from ticlm.datasets.io.apart import Apart, Bounds, Death, passed, reached
+from ticlm.datasets.io.in_process import ProcessExecutor
 
 AMPLE = Bounds(cpu_s=60, memory=1 << 30)
 
@@ -133,6 +135,39 @@ def test_a_process_without_work_ends_and_the_next_call_starts_another(monkeypatc
         first = working(0)
         time.sleep(0.5)
         assert working(0) != first
+
+
+def test_of_several_side_by_side_one_error_ends_all() -> None:
+    """Each thread has its own process. The first one sleeps for long when the second one fails."""
+
+    def work(item: str) -> str:
+        while item == "sleeps":
+            time.sleep(0.1)
+        if item == "fails":
+            raise InputError("wrong")
+        return item
+
+    mine, everybody = threading.local(), list[Apart[str, str]]()
+
+    def answered(item: str) -> str:
+        if not hasattr(mine, "process"):
+            mine.process = Apart(work, AMPLE)
+            everybody.append(mine.process)
+        answer: str = mine.process(item)
+        return answer
+
+    def end() -> None:
+        for one in everybody:
+            one.kill()
+
+    each = ProcessExecutor(threads=2).each
+    assert list(each(answered, ["a", "b", "c"], apart=end)) == ["a", "b", "c"]
+    assert len(everybody) in (1, 2)
+    with pytest.raises(InputError, match=r"^wrong$"):
+        list(each(answered, ["fails", "sleeps", "sleeps"], apart=end))
+    for one in everybody:
+        one.end()
+    assert not multiprocessing.active_children()
 
 
 def test_it_dies_with_the_process_that_started_it() -> None:
