@@ -238,8 +238,9 @@ class StreamEncoder:
         return [token for token in ids if token != self.end_of_text] if self.end_of_text in ids else ids
 
 
-def batches(texts: Iterable[str], chars: int = BATCH_CHARS) -> Iterator[list[str]]:
-    """Yield texts in batches of about `chars` characters."""
+def batches(texts: Iterable[str], chars: int | None = None) -> Iterator[list[str]]:
+    """Yield texts in batches of about `chars` characters, by default BATCH_CHARS."""
+    chars = chars or BATCH_CHARS
     batch: list[str] = []
     size = 0
     for text in texts:

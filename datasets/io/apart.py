@@ -135,7 +135,8 @@ class Apart(Generic[T, R]):
 
     def kill(self) -> None:
         """Kill the process, from whatever thread: a call in another thread that waits for its answer raises Death."""
-        process = self._process
+        with _forking:  # one that is being started has nothing yet that could be killed
+            process = self._process
         if process is not None:
             with suppress(ValueError):  # that thread has ended it
                 process.kill()
@@ -148,11 +149,12 @@ class Apart(Generic[T, R]):
             self._pipe, theirs = forks.Pipe()
             self._shared[:] = bytes(PAGE_BYTES)
             given = (self._function, self._bounds, self._pipe, theirs, self._shared, os.getpid())
-            self._process = forks.Process(target=_serve, args=given)
-            self._process.start()
+            process = forks.Process(target=_serve, args=given)
+            process.start()
+            self._process = process
             theirs.close()
         atexit.register(self.end)
-        return self._process, self._pipe
+        return process, self._pipe
 
     def _answer(self, process: Any, pipe: Connection) -> bytes:
         """Wait for the answer, and end the process if it goes beyond its bounds. Raises EOFError if it is dead."""
