@@ -32,8 +32,8 @@ or nothing."""
 LARGE_CORPUS_BYTES = 256 << 20
 """The same for a corpus, which one process reads and encodes on all cores. Of 24 CPU-seconds for 100 MB of JSON lines
 it leaves 1.4 s to one core (3.3 s with `deduplicate`). Ray spreads them, but takes 8 s to start, import and stop, and a
-tenth more CPU time. By this reckoning it pays from 280 MB (with `deduplicate`) or 730 MB on 16 cores, 440 MB or 2 GB on 4, and from
-2 GB or never on 2. Inputs are mostly packed, to a third or so: hence the low end."""
+tenth more CPU time. By this reckoning it pays from 280 MB (with `deduplicate`) or 730 MB on 16 cores, from 440 MB or
+2 GB on 4, and from 2 GB or never on 2. Inputs are mostly packed, to a third or so: hence the low end."""
 LEAST_CORES = 4
 """With fewer cores, a Ray on this machine saves the build of a corpus nothing, as long as it takes minutes."""
 
