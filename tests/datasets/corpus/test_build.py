@@ -250,7 +250,12 @@ def test_more_cores_change_no_byte_and_leave_no_process(
 ) -> None:
     found, forked = [], []
     start = Apart._started
-    monkeypatch.setattr(Apart, "_started", lambda self: [forked.append(threading.get_ident()), start(self)][1])
+
+    def started_in(self: Apart[Any, Any]) -> Any:
+        forked.append(threading.get_ident())
+        return start(self)
+
+    monkeypatch.setattr(Apart, "_started", started_in)
     for count in (1, 3):
         monkeypatch.setattr("ticlm.datasets.io.in_process.cores", lambda count=count: count)
         forked.clear()
