@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from ticlm.platform.report.report import Report
 
-FORMULA = re.compile(r"[=+\-@\t\r]")
 TERMINAL = 12
 """Most columns of a part of the summary in the terminal: two evaluations with what the runs cost."""
 
@@ -68,39 +66,27 @@ def write(report: Report, folder: Path) -> list[Path]:
     report's parts (display/parts.py), and figures/*.png and *.svg; with a comparison with printed numbers, also
     paper.csv. The folder holds one report: other CSV files in it are removed.
     """
-    from ticlm.platform.report.figures import draw
+    from ticlm.platform.report.csv_file import write_csv
+    from ticlm.platform.report.figures import draw, drawn_pictures
     from ticlm.platform.report.page import render
     from ticlm.platform.report.page_data import payload
 
     folder.mkdir(parents=True, exist_ok=True)
-    frames = {"summary": report.summary, "results": tidy(report.results)}
-    frames |= {"differences": report.differences} if len(report.differences) else {}
-    frames |= report.files
-    for name, frame in frames.items():
-        _to_csv(frame, folder / f"{name}.csv")
+    differences = {"differences": report.differences} if len(report.differences) else {}
+    others = {"summary": report.summary} | differences | report.files
+    names = ["summary", "results", *(name for name in others if name != "summary")]
+    write_csv(tidy(report.results), folder / "results.csv")  # first, as it is the largest and nothing else needs it
+    for name, frame in others.items():
+        write_csv(frame, folder / f"{name}.csv")
     for path in folder.glob("*.csv"):
-        if path.stem not in frames:
+        if path.stem not in names:
             path.unlink()
     data = payload(report)
     figures = draw(data, folder / "figures")
-    beside = [*(f"{name}.csv" for name in frames), *(str(path.relative_to(folder)) for path in figures)]
+    beside = [*(f"{name}.csv" for name in names), *(str(path.relative_to(folder)) for path in figures)]
     page = folder / "index.html"
-    page.write_text(render(report, data, beside), encoding="utf-8")
-    return sorted([page, *(folder / f"{name}.csv" for name in frames), *figures])
-
-
-def _to_csv(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table. A text that a spreadsheet would run as a formula gets a quotation mark before it, as OWASP advises
-    (CSV injection); numbers stay as they are."""
-
-    def inert(value: object) -> object:
-        return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
-
-    safe = frame.rename(columns=inert)
-    for place, kind in enumerate(map(str, frame.dtypes)):
-        if kind in ("object", "str", "string", "category"):
-            safe.isetitem(place, list(frame.iloc[:, place].map(inert)))
-    safe.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
+    page.write_text(render(report, data, beside, drawn_pictures(folder / "figures")), encoding="utf-8")
+    return sorted([page, *(folder / f"{name}.csv" for name in names), *figures])
 
 
 def as_json(report: Report) -> str:

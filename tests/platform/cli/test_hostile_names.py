@@ -128,8 +128,8 @@ def test_a_table_a_title_a_text_and_a_bar_show_names_as_they_are(capsys: pytest.
 def test_a_text_that_would_be_a_formula_is_marked_in_a_csv_and_a_number_is_not(tmp_path: Path) -> None:
     import pandas as pd
 
-    from ticlm.platform.report.write import _to_csv
+    from ticlm.platform.report.csv_file import write_csv
 
     frame = pd.DataFrame({"name": ["=1+1", "plain", None, "-x"], "@loss": [-1.5, 2.0, None, 0.0], "n": [-1, 2, 3, 4]})
-    _to_csv(frame, tmp_path / "a.csv")
+    write_csv(frame, tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text() == "name,'@loss,n\n'=1+1,-1.5,-1\nplain,2,2\n,,3\n'-x,0,4\n"
