@@ -46,7 +46,7 @@ class Timeline(Settings):
             raise ValueError("a timeline needs at least one period")
         return self
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Labels of the periods, oldest first."""
         return tuple(p.label for p in self.periods)

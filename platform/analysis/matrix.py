@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.core.periods import Period, Timeline, span
+from ticlm.platform.analysis.cell_columns import CellColumns
 from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.transfer import Cells, Matrix, carry_forward, regret
 from ticlm.platform.results.study_result import MethodResult, StudyResult, TaskMetric
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Array = NDArray[np.float64]
 
@@ -112,16 +109,10 @@ class View:
 def views(study: StudyResult) -> tuple[View, ...]:
     """Return a view for every task and source of text that has cells. Tasks are in the order of the cells; for each
     task, the view of all text comes first, then those of its sources. Raises ValueError if a cell is there twice."""
-    wanted = study.cells["task"].map(lambda task: study.metric(task).name)
-    rows = study.cells[study.cells["metric"] == wanted]
-    identity = ["method", "seed", "trained", "evaluated", "task", "source"]
-    if twice := int(rows.duplicated(identity).sum()):
-        raise ValueError(f"study {study.name}: {twice} cells stand twice in the frame")
-    pairs = list(dict.fromkeys(zip(rows["task"], rows["source"])))
-    tasks = list(dict.fromkeys(task for task, _ in pairs))
-    pairs.sort(key=lambda pair: (tasks.index(pair[0]), pair[1] != ""))
-    groups = dict(list(rows.groupby(["task", "source"], sort=False)))
-    return tuple(_view(study, task, source, groups[task, source]) for task, source in pairs)
+    found = list(CellColumns.compared(study).by_view())
+    tasks = list(dict.fromkeys(task for task, _, _ in found))
+    found.sort(key=lambda one: (tasks.index(one[0]), one[1] != ""))
+    return tuple(_view(study, task, source, cells) for task, source, cells in found)
 
 
 def period(timeline: Timeline, label: str) -> Period:
@@ -147,44 +138,42 @@ def nanmean(values: Array, axis: int | tuple[int, ...]) -> Array:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _view(study: StudyResult, task: str, source: str, rows: pd.DataFrame) -> View:
+def _view(study: StudyResult, task: str, source: str, cells: CellColumns) -> View:
     evaluated = study.evaluated_by_task.get(task, study.evaluated)
-    methods = tuple(_method(study, m, evaluated, rows[rows["method"] == m.name]) for m in study.methods)
-    return View(study, task, source, evaluated, _reference(study, evaluated, rows), methods)
+    methods = tuple(_method(study, m, evaluated, cells.of_method(m.name)) for m in study.methods)
+    return View(study, task, source, evaluated, _reference(study, evaluated, cells), methods)
 
 
-def _method(study: StudyResult, method: MethodResult, evaluated: Sequence[str], rows: pd.DataFrame) -> MethodView:
-    labels = _cutoffs(study, method, rows) if method.is_oracle else study.checkpoints
+def _method(study: StudyResult, method: MethodResult, evaluated: Sequence[str], cells: CellColumns) -> MethodView:
+    labels = _cutoffs(study, method, cells) if method.is_oracle else study.checkpoints
     values = np.full((len(method.seeds), len(labels), len(evaluated)), np.nan)
-    at = [_positions(axis, rows[name]) for axis, name in ((method.seeds, "seed"), (labels, "trained"))]
-    at.append(_positions(evaluated, rows["evaluated"]))
+    axes = (("seed", method.seeds), ("trained", labels), ("evaluated", evaluated))
+    at = [cells[name].places(axis) for name, axis in axes]
     inside = (at[0] >= 0) & (at[1] >= 0) & (at[2] >= 0)
-    values[at[0][inside], at[1][inside], at[2][inside]] = rows["value"].to_numpy(float)[inside]
+    values[at[0][inside], at[1][inside], at[2][inside]] = cells.values[inside]
     if not method.is_oracle:
         return MethodView(method, labels, values, tuple(range(len(labels))))
     cutoffs, checkpoints = ([period(study.timeline, label) for label in axis] for axis in (labels, study.checkpoints))
     return MethodView(method, labels, values, carry_forward(cutoffs, checkpoints))
 
 
-def _cutoffs(study: StudyResult, method: MethodResult, rows: pd.DataFrame) -> tuple[str, ...]:
+def _cutoffs(study: StudyResult, method: MethodResult, cells: CellColumns) -> tuple[str, ...]:
     """Return the cutoffs that were trained or scored, oldest first. A cutoff whose cells are all missing stays, so that
     no older cutoff takes its place."""
     trained = study.costs.loc[study.costs["method"] == method.name, "trained"]
-    return tuple(sorted({*rows["trained"], *trained}, key=study.timeline.index))
+    return tuple(sorted({*cells["trained"].found(), *trained}, key=study.timeline.index))
 
 
-def _reference(study: StudyResult, evaluated: Sequence[str], rows: pd.DataFrame) -> Array | None:
+def _reference(study: StudyResult, evaluated: Sequence[str], cells: CellColumns) -> Array | None:
     if study.reference is None:
         return None
     method, seed, trained = study.reference
     borrowed = method not in (one.name for one in study.methods)
-    own = rows[(rows["method"] == method) & (rows["seed"] == seed) & (rows["trained"] == trained)]
-    if own.empty and borrowed:  # a study of others, which may not have this task
+    own = cells.of_method(method)
+    own = own.at(np.flatnonzero((own["seed"].places([seed]) == 0) & (own["trained"].places([trained]) == 0)))
+    if not len(own.values) and borrowed:  # a study of others, which may not have this task
         return None
-    return own.set_index("evaluated")["value"].reindex(list(evaluated)).to_numpy(float)
-
-
-def _positions(axis: Sequence[object], values: pd.Series) -> NDArray[np.intp]:
-    """Return the position of each value on the axis, −1 if it is not there."""
-    place = {label: i for i, label in enumerate(axis)}
-    return np.array([place.get(value, -1) for value in values.tolist()], dtype=np.intp)
+    values = np.full(len(evaluated), np.nan)
+    at = own["evaluated"].places(evaluated)
+    values[at[at >= 0]] = own.values[at >= 0]
+    return values

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ticlm.platform.analysis.matrix import View, views
+from ticlm.platform.analysis.leaders import leaders
+from ticlm.platform.analysis.matrix import MethodView, View, views
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
+from ticlm.platform.analysis.transfer import Mask
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
 
 if TYPE_CHECKING:
@@ -28,6 +30,12 @@ RESAMPLES = 10_000
 LEVEL = 0.95
 NORMAL_QUANTILE = 1.959963984540054
 """How many standard errors a normal interval of this level reaches to either side."""
+COMPARED = 32
+"""Most methods of a study of which every two are compared. 100 methods have 4,950 pairs: no chart shows them, and on
+one core they took as long as half of the report."""
+AT_ONCE = 512
+"""Pairs that are resampled together: 40 MB of means. All pairs of COMPARED methods fit: for them no product of matrices
+is cut, which may change its last bit."""
 DRAWN_AT_ONCE = 1 << 22
 """Number of counts that `mean_interval` draws at once."""
 COLUMNS = (
@@ -37,34 +45,73 @@ COLUMNS = (
 Array = NDArray[np.float64]
 
 
-def differences(results: Sequence[StudyResult], preset: Preset) -> pd.DataFrame:
+def differences(
+    results: Sequence[StudyResult],
+    preset: Preset,
+    seen: Sequence[Sequence[View]] | None = None,
+    summary: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Return a frame of COLUMNS with a row for every two methods of a study, task, source and mean.
 
     `difference` is A − B in the means of the report, over the mean of the seeds and over the `cells` that both methods
     have; `missing` counts the cells that one of them lacks. `low` to `high` is the 95 % percentile interval, NaN if
-    fewer than two periods have cells.
+    fewer than two periods have cells. `seen` are the views of each study, where they are made already. With a
+    `summary`, a view of more than COMPARED methods has only the pairs of which one is a leader (analysis/leaders.py).
     """
     import pandas as pd
 
-    rows = [row for study in results for view in views(study) for row in _of(view, preset)]
+    every = (view for of in seen or map(views, results) for view in of)
+    rows = [row for view in every for row in _of(view, preset, summary)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def left_out(seen: Sequence[Sequence[View]], summary: pd.DataFrame) -> list[str]:
+    """Return a line for each study some of whose pairs of methods `differences` leaves out."""
+    lines = []
+    for of in seen:
+        count = len(of[0].methods) if of else 0
+        if count > COMPARED:
+            kept = max(len(_pairs(view, summary)) for view in of)
+            whole = count * (count - 1) // 2
+            lines.append(
+                f"{of[0].study.name}: {kept:,} of {whole:,} pairs of methods are compared: those with a method that is "
+                "best by a mean, the Oracle series or the reference; --all-pairs compares every two"
+            )
+    return lines
 
 
 def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Array]:
     """Return the mean of each quantity and the ends of its percentile interval: three arrays float64[quantity].
 
     `sums` and `counts` are [unit, quantity]; a mean is the sum over the count. A resample draws the same units for all
-    quantities. A mean is NaN if nothing was counted; the ends are NaN if fewer than two units count.
+    quantities. A mean is NaN if nothing was counted; the ends are NaN if fewer than two units count. At most AT_ONCE
+    quantities are drawn together, so that memory does not grow with them.
     """
     units = len(sums)
     weights = np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), RESAMPLES).astype(float)
     with np.errstate(invalid="ignore"):
-        whole, drawn = sums.sum(0) / counts.sum(0), (weights @ sums) / (weights @ counts)
+        whole = sums.sum(0) / counts.sum(0)
     low, high = np.full(len(whole), np.nan), np.full(len(whole), np.nan)
-    enough = (counts > 0).sum(0) > 1
-    if enough.any():  # a draw without any of a quantity's units says nothing about it
-        low[enough], high[enough] = np.nanquantile(drawn[:, enough], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    for first in range(0, len(whole), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        low[part], high[part] = _ends(weights, sums[:, part], counts[:, part])
     return whole, low, high
+
+
+def _ends(weights: Array, sums: Array, counts: Array) -> tuple[Array, Array]:
+    """Return the ends of the percentile intervals of a few quantities; `weights` are [resample, unit]."""
+    low, high = np.full(sums.shape[1], np.nan), np.full(sums.shape[1], np.nan)
+    enough = (counts > 0).sum(0) > 1
+    if not enough.any():
+        return low, high
+    # Most quantities count the same cells. Products of whole numbers are exact: one column stands for all of its kind.
+    kinds, kind = np.unique(counts, axis=1, return_inverse=True)
+    with np.errstate(invalid="ignore"):
+        drawn = (weights @ sums) / (weights @ kinds)[:, kind.ravel()]
+    # A draw without any of a quantity's units says nothing about it. `nanquantile` is slow: it goes column by column.
+    cut = np.nanquantile if np.isnan(drawn).any() else np.quantile
+    low[enough], high[enough] = cut(drawn[:, enough], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return low, high
 
 
 def mean_interval(values: Array, seed: int = 0) -> tuple[float, float, float]:
@@ -103,20 +150,41 @@ def _line(row: dict[Any, Any]) -> str:
     return f"{what} {row['method_a']} − {row['method_b']}: {apart}{unit} (95 %: {low} to {high})"
 
 
-def _of(view: View, preset: Preset) -> Iterator[dict[str, Any]]:
+def _of(view: View, preset: Preset, summary: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
     cells = view.cells(preset)
-    pairs = list(combinations(view.methods, 2))
+    pairs = _pairs(view, summary)
     if not pairs or not view.evaluated:
         return
-    of = {one.method.name: view.relative(one.mean) for one in view.methods}
-    apart = np.stack([of[a.method.name] - of[b.method.name] for a, b in pairs], axis=-1)  # [trained, evaluated, pair]
-    known = ~np.isnan(apart)
     for mean in HEADINGS:
-        mask = getattr(cells, mean)[:, :, np.newaxis]
-        counted = known & mask
-        sums, counts = np.where(counted, apart, 0.0).sum(0), counted.sum(0).astype(float)
-        for (a, b), *ends, held in zip(pairs, *paired(sums, counts), counts.sum(0)):
+        mask = getattr(cells, mean)
+        sums, counts = _sums(view, pairs, mask)
+        for (a, b), *ends, held in zip(pairs, *paired(sums, counts.astype(float)), counts.sum(0)):
             values = dict(zip(("difference", "low", "high"), map(float, ends)))
             where = {"study": view.study.name, "task": view.task, "source": view.source, "metric": view.metric.name}
             gone = {"cells": int(held), "missing": int(mask.sum() - held)}
             yield where | {"mean": mean, "method_a": a.method.name, "method_b": b.method.name} | values | gone
+
+
+def _pairs(view: View, summary: pd.DataFrame | None) -> list[tuple[MethodView, MethodView]]:
+    """Return the pairs of methods to compare."""
+    pairs = list(combinations(view.methods, 2))
+    if summary is None or len(view.methods) <= COMPARED:
+        return pairs
+    first = set(leaders(view, summary))
+    return [(a, b) for a, b in pairs if a.method.name in first or b.method.name in first]
+
+
+def _sums(view: View, pairs: Sequence[tuple[MethodView, MethodView]], mask: Mask) -> tuple[Array, NDArray[np.int64]]:
+    """Return the sums of the differences A − B over the checkpoints of each evaluated period, and how many cells both
+    have: float64 and int64 [evaluated, pair]."""
+    of = {one.method.name: view.relative(one.mean) for one in view.methods}
+    sums, counts = [], []
+    for first in range(0, len(pairs), AT_ONCE):
+        some = pairs[first : first + AT_ONCE]
+        apart = np.stack(
+            [of[a.method.name] - of[b.method.name] for a, b in some], axis=-1
+        )  # [trained, evaluated, pair]
+        counted = ~np.isnan(apart) & mask[:, :, np.newaxis]
+        sums.append(np.where(counted, apart, 0.0).sum(0))
+        counts.append(counted.sum(0))
+    return np.concatenate(sums, axis=1), np.concatenate(counts, axis=1)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ticlm.core.errors import InputError
-from ticlm.platform.analysis.conventions import Preset, named
+from ticlm.platform.analysis.conventions import Convention, Preset, named
 from ticlm.platform.analysis.forgetting import forgetting
 from ticlm.platform.analysis.matrix import Array, nanmean
 from ticlm.platform.analysis.numbers import HEADINGS
-from ticlm.platform.analysis.transfer import Mask, Transfer, means
+from ticlm.platform.analysis.transfer import Cells, Mask, Transfer, means
 from ticlm.platform.results.study_result import MethodResult, StudyResult
 
 if TYPE_CHECKING:
@@ -135,7 +135,11 @@ NO_TASK: Row = {
 }
 
 
-def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> pd.DataFrame:
+def summarize(
+    results: Sequence[StudyResult],
+    preset: Preset | None = None,
+    seen: Sequence[Sequence[View]] | None = None,
+) -> pd.DataFrame:
     """Return one row per study, method, task and source, in the order of the paper's table.
 
     - `block` numbers the rows that compete: those of the same size, budget and axes. An Oracle series comes last of its
@@ -154,15 +158,15 @@ def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> p
     - `tokens` and `flops` are what one run costs alone; `executed_*` is what all its seeds cost without rounds shared
       with earlier methods.
 
-    A study that has only tasks without periods has one row per method, with an empty task. Raises InputError if two
-    studies have one name, or if there are no cells.
+    A study that has only tasks without periods has one row per method, with an empty task. `seen` are the views of each
+    study, where they are made already. Raises InputError if two studies have one name, or if there are no cells.
     """
     import pandas as pd
 
     names = [study.name for study in results]
     if twice := {name for name in names if names.count(name) > 1}:
         raise InputError(f"two studies of this report are named {min(twice)}; give them names of their own")
-    rows = list(_rows(results, preset or named()))
+    rows = list(_rows(results, preset or named(), seen))
     if not rows:
         raise InputError("there is nothing to report: no study has cells; score its checkpoints first")
     blocks = sorted({row["_block"] for row in rows})
@@ -173,27 +177,26 @@ def summarize(results: Sequence[StudyResult], preset: Preset | None = None) -> p
     return pd.DataFrame([{name: value for name, value in row.items() if name[0] != "_"} for row in rows])
 
 
-def _rows(results: Sequence[StudyResult], preset: Preset) -> Iterable[Row]:
+def _rows(results: Sequence[StudyResult], preset: Preset, seen: Sequence[Sequence[View]] | None) -> Iterable[Row]:
     from ticlm.platform.analysis.matrix import views
 
     all_axes: list[object] = []
-    for study in results:
+    for study, of in zip(results, seen or map(views, results)):
         axes = (study.checkpoints, study.evaluated, dict(study.evaluated_by_task))
         if axes not in all_axes:
             all_axes.append(axes)
-        seen = views(study)
+        counted = [view.cells(preset) for view in of]
         for number, method in enumerate(study.methods):
             tokens, place = (0, 0) if method.is_oracle else (study.target_tokens, all_axes.index(axes))
             block = (study.parameters, study.reference is None, method.is_oracle, tokens, place)
             whole = _spent(study, method.name) | _core(study, method.name) | {"_block": block}
-            for view in seen:
-                yield _row(view, view.methods[number], preset) | whole
-            if not seen and len(study.static):
+            for view, cells in zip(of, counted):
+                yield _row(view, view.methods[number], preset.of(view.task), cells) | whole
+            if not of and len(study.static):
                 yield _identity_columns(study, method) | NO_TASK | _means([]) | whole
 
 
-def _row(view: View, method: MethodView, preset: Preset) -> Row:
-    convention, cells = preset.of(view.task), view.cells(preset)
+def _row(view: View, method: MethodView, convention: Convention, cells: Cells) -> Row:
     values = view.relative(method.by_seed)
     found = [means(matrix, cells) for matrix in values]
     counted = cells.counted

@@ -43,6 +43,9 @@ def report(
     paper: Annotated[
         bool, typer.Option("--paper", help="Also show the numbers that the papers print, beside ours.")
     ] = False,
+    all_pairs: Annotated[
+        bool, typer.Option("--all-pairs", help="Compare every two methods, also where there are more than 32.")
+    ] = False,
     as_json: Json = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Only print the tables, as Markdown.")] = False,
 ) -> None:
@@ -67,7 +70,7 @@ def report(
         own = [relative_to(one, reference) for one in own]
         others = tuple(relative_to(one, reference) for one in others)
     results = [*(with_published_reference(study, others) for study in renamed(own, names or (), others)), *others]
-    request = ReportRequest(root, (*(imports or ()),), preset, (*(names or ()),), reference or "", paper)
+    request = ReportRequest(root, (*(imports or ()),), preset, (*(names or ()),), reference or "", paper, all_pairs)
     report = Report(results, chosen, request)
     if as_markdown:
         print(write.as_markdown(report), end="")

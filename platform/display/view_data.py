@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.lag import Unit, describe, nearest, peaks, places, unit
+from ticlm.platform.analysis.leaders import best_overall, leaders
 from ticlm.platform.analysis.matrix import Array, MethodView, View, cost_of
 from ticlm.platform.analysis.metrics import Quantity, quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn
@@ -118,9 +119,11 @@ def _differences(view: View, summary: pd.DataFrame, every: pd.DataFrame, what: Q
     """Return the differences by mean, each as [method A, method B, A − B, low, high] with methods by their positions.
 
     `best` is the method that the others are shown against first, `up` whether a positive difference is an improvement.
-    Returns None if no difference is known.
+    `against` are the methods that all others are compared with, where these are not all methods. Returns None if no
+    difference is known.
     """
     own = every[(every["study"] == view.study.name) & (every["task"] == view.task) & (every["source"] == view.source)]
+    held = len(own) // len(HEADINGS)
     own = own[own["difference"].notna()]
     if not len(own):
         return None
@@ -130,17 +133,11 @@ def _differences(view: View, summary: pd.DataFrame, every: pd.DataFrame, what: Q
         values = what.scale * rows[["difference", "low", "high"]].to_numpy(float)
         pairs = zip(rows["method_a"].map(place), rows["method_b"].map(place), values)
         by_mean[str(mean)] = [[int(a), int(b), *(rounded(value, 4) for value in ends)] for a, b, ends in pairs]
-    return by_mean | {"best": _best(view, summary, place), "up": view.reference is None and what.higher_is_better}
-
-
-def _best(view: View, summary: pd.DataFrame, place: dict[str, int]) -> int:
-    """Return the position of the continual method with the best sum of its three means; 0 if no mean is known."""
-    rows = summary[(summary["study"] == view.study.name) & (summary["task"] == view.task) & ~summary["is_oracle"]]
-    total = rows[rows["source"] == view.source].set_index("method")[list(HEADINGS)].sum(axis=1, skipna=False).dropna()
-    if not len(total):
-        return 0
-    up = view.reference is None and view.metric.higher_is_better
-    return place[str(total.idxmax() if up else total.idxmin())]
+    up, best = view.reference is None and what.higher_is_better, best_overall(view, summary)
+    told: dict[str, object] = {"best": 0 if best is None else place[best], "up": up}
+    if held < len(place) * (len(place) - 1) // 2:
+        told["against"] = [place[name] for name in leaders(view, summary)]
+    return by_mean | told
 
 
 def _carried(method: MethodView) -> list[str | None] | None:

@@ -36,11 +36,16 @@ UNCOVERED = re.compile(
 """A character that the font of web/ lacks: Chinese, for one. The fonts of the machine are read for it alone, since that
 takes time and makes pictures differ from machine to machine."""
 RECORD = "drawn.json"
+PICTURES = ("cost", "matrices")
+"""Kinds of figures that the page of a reader without scripts shows."""
 ZOOM = 2
 """Pixels of a PNG per unit of its SVG."""
+PIXELS = 24_000_000
+"""Most pixels of a PNG with that zoom; a larger one has a pixel per unit. A hundred matrices are 51 million: 4.5 s and
+360 MB. Twelve are 8 million."""
 
 
-def draw(data: Mapping[str, object], folder: Path) -> list[Path]:
+def draw(data: Mapping[str, Any], folder: Path) -> list[Path]:
     """Write every figure of a report as NAME.svg and NAME.png to `folder`, which is made where there is any; without
     resvg, which the extra `charts` brings, as SVG alone, with a warning.
 
@@ -52,41 +57,72 @@ def draw(data: Mapping[str, object], folder: Path) -> list[Path]:
     record = folder / RECORD
     drawn_from = _drawn_from(text)
     known = _recorded(record)
-    if known.get("drawn_from") == drawn_from and known.get("files") == _hashes(folder):
+    if known.get("drawn_from") == drawn_from and known.get("files") == _hashes(folder) and "pictures" in known:
         return [folder / name for name in known["files"]]
-    written = _write(text, folder)
+    by_parts = _write(text, folder)
+    written = [path for paths in by_parts.values() for path in paths]
     for path in _figures_in(folder):
         if path not in written:
             path.unlink()
     if written:
         files = {path.name: _hash(path.read_bytes()) for path in written}
-        record.write_text(json.dumps({"drawn_from": drawn_from, "files": files}), encoding="utf-8")
+        made = {"drawn_from": drawn_from, "files": files, "pictures": _of_page(data, by_parts)}
+        record.write_text(json.dumps(made), encoding="utf-8")
     else:
         record.unlink(missing_ok=True)
     return written
 
 
-def _write(data: str, folder: Path) -> list[Path]:
+def _write(data: str, folder: Path) -> dict[tuple[str, ...], list[Path]]:
+    """Draw all figures; return the files of each by the parts of its name."""
     if line := missing("figures are SVG alone, as PNG", "charts", "resvg_py"):
         warnings.warn(line, TiclmWarning, stacklevel=2)
-    written: list[Path] = []
+    written: dict[tuple[str, ...], list[Path]] = {}
+    taken: set[str] = set()
     with as_file(asset("DejaVuSans.ttf")) as font:
         for parts, svg in _call("figures", data):
             folder.mkdir(parents=True, exist_ok=True)
             name = slug(*parts)
-            while folder / f"{name}.svg" in written:
+            while name in taken:
                 name += "-"
+            taken.add(name)
+            files = written.setdefault(tuple(parts), [])
             png, text = folder / f"{name}.png", folder / f"{name}.svg"
             svg = printable(svg)  # without characters that XML does not have
             known = not UNCOVERED.search(svg)
             if not line:
                 from resvg_py import svg_to_bytes
 
-                png.write_bytes(svg_to_bytes(svg, zoom=ZOOM, font_files=[str(font)], skip_system_fonts=known))
-                written.append(png)
+                png.write_bytes(svg_to_bytes(svg, zoom=_zoom(svg), font_files=[str(font)], skip_system_fonts=known))
+                files.append(png)
             text.write_text(svg, encoding="utf-8")
-            written.append(text)
+            files.append(text)
     return written
+
+
+def _zoom(svg: str) -> int:
+    """Return the pixels of a PNG per unit of its SVG, whose first element says how large it is."""
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    assert size is not None
+    return ZOOM if float(size[1]) * float(size[2]) * ZOOM**2 <= PIXELS else 1
+
+
+def _of_page(data: Mapping[str, Any], by_parts: Mapping[tuple[str, ...], list[Path]]) -> list[dict[str, str]]:
+    """Return the names of the SVG files that `pictures` would draw again, in its order."""
+    first = [(study["name"], study["views"][0]["name"]) for study in data["studies"] if study["views"]]
+    return [
+        {kind: next(path.name for path in by_parts[kind, *view] if path.suffix == ".svg") for kind in PICTURES}
+        for view in first
+    ]
+
+
+def drawn_pictures(folder: Path) -> list[dict[str, str]]:
+    """Return what `pictures` returns for the numbers that the figures of a folder were just drawn from.
+
+    A heat map of a hundred methods takes seconds in QuickJS, and the page shows the same ones.
+    """
+    known = _recorded(folder / RECORD).get("pictures", [])
+    return [{kind: (folder / name).read_bytes().decode() for kind, name in one.items()} for one in known]
 
 
 def pictures(data: Mapping[str, object]) -> list[dict[str, str]]:
@@ -126,7 +162,7 @@ def _drawn_from(data: str) -> str:
     """Return a hash of all that figures are made of: numbers, scripts, font, zoom, and the libraries that draw."""
     font = _hash(asset("DejaVuSans.ttf").read_bytes())
     libraries = [version("quickjs-ng"), "" if missing("", "charts", "resvg_py") else version("resvg-py")]
-    return _hash("\0".join([data, *_scripts(), font, str(ZOOM), *libraries]).encode())
+    return _hash("\0".join([data, *_scripts(), font, f"{ZOOM} {PIXELS}", *libraries]).encode())
 
 
 def _hash(content: bytes) -> str:

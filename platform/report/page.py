@@ -32,11 +32,16 @@ SCRIPTS = (*CHARTS, "pointer.js", "sections.js")
 VIEWS = ("page.js", "copy.js")
 
 
-def render(report: Report, data: Mapping[str, Any], files: Sequence[str] = ()) -> str:
+def render(
+    report: Report,
+    data: Mapping[str, Any],
+    files: Sequence[str] = (),
+    drawn: Sequence[Mapping[str, str]] | None = None,
+) -> str:
     """Return the page of a report as HTML.
 
     `data` holds the numbers of the charts (page_data.payload), and `files` are the files beside the page, to which it
-    links.
+    links. `drawn` are the pictures for readers without scripts (figures.pictures); None: they are drawn here.
     """
     results, shown = report.results, [study for study in data["studies"] if study["views"]]
     return html(
@@ -53,7 +58,7 @@ def render(report: Report, data: Mapping[str, Any], files: Sequence[str] = ()) -
         explanations=words.explanations(results, report.summary),
         missing=report.missing,
         external_inputs=_outside(results),
-        pictures=pictures({**data, "studies": shown}),
+        pictures=pictures({**data, "studies": shown}) if drawn is None else drawn,
         **_of_tables(report),
         **_of_charts(report, shown),
         **_of_run(report, files),
@@ -108,6 +113,7 @@ def _of_charts(report: Report, shown: Sequence[Mapping[str, Any]]) -> dict[str, 
         "has_rates": any(len(study.rates) for study in drawn),
         "has_examples": any(study.examples for study in drawn),
         "has_differences": any(view["differences"] for study in shown for view in study["views"]),
+        "left_out": report.left_out,
         "has_text": any(study.text for study in drawn),
         "contaminations": [
             f"{study['name']}, {one['name']}: {one['told']}" for study in shown for one in study["contamination"]

@@ -39,14 +39,23 @@ class Report:
         """One row per study, method, task and source (analysis/summary.py)."""
         from ticlm.platform.analysis.summary import summarize
 
-        return summarize(self.results, self.preset)
+        return summarize(self.results, self.preset, self.views)
 
     @cached_property
     def differences(self) -> pd.DataFrame:
         """The differences between methods, with intervals (analysis/paired_bootstrap.py)."""
         from ticlm.platform.analysis.paired_bootstrap import differences
 
-        return differences(self.results, self.preset)
+        every = self.request is not None and self.request.all_pairs
+        return differences(self.results, self.preset, self.views, None if every else self.summary)
+
+    @cached_property
+    def left_out(self) -> list[str]:
+        """Lines about pairs of methods that are not compared, because there are many."""
+        from ticlm.platform.analysis.paired_bootstrap import left_out
+
+        every = self.request is not None and self.request.all_pairs
+        return [] if every else left_out(self.views, self.summary)
 
     @cached_property
     def answers(self) -> list[Answer]:
@@ -105,4 +114,4 @@ class Report:
 
         faults = (line for one in self.sections for chart in one.charts for line in chart.faults())
         of_parts = (line for part in self.parts for line in part.missing)
-        return [*missing(self.results, self.preset, self.views), *of_parts, *faults]
+        return [*missing(self.results, self.preset, self.views), *of_parts, *faults, *self.left_out]

@@ -25,6 +25,8 @@ class ReportRequest:
     """The cutoff of the Oracle that regret is relative to, if it was chosen."""
     paper: bool = False
     """Whether the numbers that papers print stand beside ours."""
+    all_pairs: bool = False
+    """Whether every two methods are compared, however many there are."""
 
     def command(self, results: Sequence[StudyResult]) -> str:
         """Return the command that makes this report again from the same root."""
@@ -40,6 +42,7 @@ class ReportRequest:
         ):
             words += [word for value in values for word in (option, value)]
         words += ["--paper"] if self.paper else []
+        words += ["--all-pairs"] if self.all_pairs else []
         return shlex.join(words)
 
     def folder(self, results: Sequence[StudyResult], preset: Preset) -> str:

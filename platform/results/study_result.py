@@ -201,7 +201,22 @@ def tidy(results: Sequence[StudyResult]) -> pd.DataFrame:
         frames += [study.cells.assign(step=None), static.assign(step=None)]
         frames += [] if study.mid_round is None else [study.mid_round]
     rows = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
-    setups = {study.name: study.setup for study in results}
-    who = zip(*(rows[name] for name in ("study", "method", "seed", "trained", "task")))
-    rows["round"] = [made.round_of(*one) if (made := setups.get(study)) else "" for study, *one in who]
+    rows["round"] = _rounds(results, rows)
     return rows.astype({"step": "Int64"})[[*COLUMNS[:4], "step", *COLUMNS[4:], "round"]]
+
+
+def _rounds(results: Sequence[StudyResult], rows: pd.DataFrame) -> pd.Categorical:
+    """Return the round of each row. It is looked up once for each checkpoint and task, of which a million cells have a
+    few thousand, and its id is kept once."""
+    import pandas as pd
+
+    setups = {study.name: study.setup for study in results}
+    identity = rows[["study", "method", "seed", "trained", "task"]]
+    number = identity.groupby(list(identity), sort=False, observed=True, dropna=False).ngroup()
+    first = identity[~number.duplicated()]  # numbers are given in the order in which groups first stand
+    names = [
+        made.round_of(*one) if (made := setups.get(study)) else ""
+        for study, *one in first.itertuples(index=False, name=None)
+    ]
+    codes, ids = pd.factorize(pd.Series(names, dtype=object))
+    return pd.Categorical.from_codes(codes[number.to_numpy()], ids)

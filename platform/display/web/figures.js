@@ -49,8 +49,9 @@ function viewFigures(study, view) {
 
 function matrices(study, view) {
   const across = Math.min(4, study.methods.length);
+  const colors = scaleOf([view]); // once: it reads every matrix of the view
   const panels = study.methods.map((method, i) => {
-    const chart = heatmap(study, view, i, 320, { room: 640 });
+    const chart = heatmap(study, view, i, 320, { room: 640, scale: colors });
     return { title: method.label, note: view.means[i], chart };
   });
   return sheet(view.title, panels, across, [scale(study, view)]);

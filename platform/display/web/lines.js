@@ -133,20 +133,29 @@ function lineNames(series, x, y, frame, width) {
   });
 }
 
+/** Boxes [left, top, right, bottom] in strips of 32 pixels, so that a new one is compared with those near it alone. */
+function boxes(first) {
+  const strips = new Map();
+  const apart = (box, other) => box[0] >= other[2] || box[2] <= other[0] || box[1] >= other[3] || box[3] <= other[1];
+  const over = (box) => Array.from({ length: Math.floor(box[2] / 32) - Math.floor(box[0] / 32) + 1 }, (_, i) => Math.floor(box[0] / 32) + i);
+  const add = (box) => over(box).forEach((strip) => (strips.get(strip) ?? strips.set(strip, []).get(strip)).push(box));
+  first.forEach(add);
+  return { add, leaves: (box) => over(box).every((strip) => (strips.get(strip) ?? []).every((other) => apart(box, other))) };
+}
+
 /** Names of checkpoints beside their points, wherever there is room: the last and the first of each line before others. */
 function annotations(series, x, y, frame, width, named) {
   const found = [];
-  const taken = named.map((name) => name.box);
+  const taken = boxes(named.map((name) => name.box));
   for (const one of series) {
     const known = one.points.filter((point) => drawable(point, x, y)).map((point) => [x.place(point.x), y.place(point.y)]);
     known.forEach(([px, py], i) => {
       const [qx, qy] = known[i + 1] ?? [px, py];
       const steps = Math.ceil(Math.hypot(qx - px, qy - py) / 6) || 1;
-      for (let k = 0; k < steps; k++) taken.push([px + ((qx - px) * k) / steps - 2.5, py + ((qy - py) * k) / steps - 2.5, px + ((qx - px) * k) / steps + 2.5, py + ((qy - py) * k) / steps + 2.5]);
+      for (let k = 0; k < steps; k++) taken.add([px + ((qx - px) * k) / steps - 2.5, py + ((qy - py) * k) / steps - 2.5, px + ((qx - px) * k) / steps + 2.5, py + ((qy - py) * k) / steps + 2.5]);
     });
   }
-  const apart = (box, other) => box[0] >= other[2] || box[2] <= other[0] || box[1] >= other[3] || box[3] <= other[1];
-  const free = (box) => box[0] > frame.left && box[2] < width && box[1] > frame.top - 8 && box[3] < frame.bottom && taken.every((other) => apart(box, other));
+  const free = (box) => box[0] > frame.left && box[2] < width && box[1] > frame.top - 8 && box[3] < frame.bottom && taken.leaves(box);
   for (const one of [...series].sort((a, b) => (b.first ? 1 : 0) - (a.first ? 1 : 0))) {
     const said = one.points.filter((point) => point.label && drawable(point, x, y));
     for (const point of new Set([said.at(-1), said[0], ...said].filter(Boolean))) {
@@ -154,7 +163,7 @@ function annotations(series, x, y, frame, width, named) {
       for (const [dx, dy] of [[5, -7], [5, 15], [-size - 5, -7], [-size - 5, 15], [-size / 2, -9], [-size / 2, 18]]) {
         const box = [px + dx - 3, py + dy - 10, px + dx + size + 3, py + dy + 4];
         if (!free(box)) continue;
-        taken.push(box);
+        taken.add(box);
         found.push(onTop(point.label, { x: px + dx, y: py + dy }));
         break;
       }

@@ -182,8 +182,9 @@ function drawDifferences() {
   if (!section("differences", of.length)) return;
   const found = of[0].view.differences;
   $("side").textContent = `${found.up ? "Right" : "Left"} of zero: better.`;
-  const base = settings.against ?? found.best;
-  fill($("against"), of.length > 1 ? [] : study().methods.map((method) => method.label), base, (i) => ((settings.against = i), drawDifferences()));
+  const choice = found.against ?? study().methods.map((_, i) => i); // of many methods, only a few are compared with all others
+  const base = choice.includes(settings.against) ? settings.against : found.best;
+  fill($("against"), of.length > 1 ? [] : choice.map((i) => study().methods[i].label), choice.indexOf(base), (i) => ((settings.against = choice[i]), drawDifferences()));
   showAll("whiskers", of.flatMap(({ study, view }) => Object.entries(MEANS).map(([mean, title]) => (box) => {
     const own = of.length > 1 ? view.differences.best : base;
     show(box, whiskers({ study, view, rows: against(view.differences[mean] ?? [], own), base: own, title }, Math.max(260, inside(box))));

@@ -10,13 +10,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from quickjs import Context
 from report_kinds import MONTHS, WEEKS, made_up, renamed
 from reports import PRESET, page, tic_lm
 
 from ticlm.platform.display.templates import asset
-from ticlm.platform.report.figures import CHARTS, draw
+from ticlm.platform.report.figures import CHARTS, _zoom, draw, drawn_pictures, pictures
 from ticlm.platform.report.page_data import CONSTANTS, payload
 from ticlm.platform.report.report import Report
 from ticlm.platform.results.study_result import StudyResult
@@ -172,6 +173,28 @@ def test_figures_are_drawn_once_and_those_of_older_reports_are_removed(tmp_path:
     other = data(made_up("demo", MONTHS, shift=0.1))
     assert draw(other, tmp_path) == first and first[1].read_text() != ""
     assert {path.stat().st_mtime_ns for path in first}.isdisjoint(made.values())
+
+
+def test_the_page_takes_its_pictures_from_the_files(tmp_path: Path) -> None:
+    both = data(made_up("a b", MONTHS), made_up("a-b", MONTHS, shift=0.1))  # their files would have one name
+    draw(both, tmp_path)
+    assert drawn_pictures(tmp_path) == pictures(both)
+    draw(data(made_up("demo", MONTHS)), tmp_path)
+    draw(both, tmp_path)
+    assert draw(both, tmp_path) and drawn_pictures(tmp_path) == pictures(both)
+
+
+def test_names_beside_points_are_placed_as_if_every_box_was_compared() -> None:
+    rng = np.random.default_rng(0)
+    corners = rng.uniform(-50, 900, (400, 2))
+    given = [[x, y, x + w, y + h] for (x, y), (w, h) in zip(corners, rng.uniform(1, 120, (400, 2)))]
+    apart = [all(a[0] >= b[2] or a[2] <= b[0] or a[1] >= b[3] or a[3] <= b[1] for b in given[:20]) for a in given[20:]]
+    assert js("given_.slice(20).map((box) => boxes(given_.slice(0, 20)).leaves(box))", given_=given) == apart
+    assert 0 < sum(apart) < len(apart)
+
+
+def test_a_large_picture_has_a_pixel_a_unit() -> None:
+    assert [_zoom(f'<svg viewBox="0 0 {size}">') for size in ("1378 2000", "1000.5 900", "1378 9199")] == [2, 2, 1]
 
 
 def test_a_reader_without_scripts_sees_the_pictures() -> None:
