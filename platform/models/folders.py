@@ -16,7 +16,7 @@ from pickle import PickleError
 import torch
 from safetensors import SafetensorError
 from torch import nn
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig, PreTrainedModel
 
 from ticlm.core.errors import InputError, in_one_line
 from ticlm.core.store import Store
@@ -69,12 +69,29 @@ def publish(
     folder: Path,
 ) -> None:
     """Write a folder that `from_pretrained` loads: configuration, safetensors, objective and adapters."""
+    write(filled(state, made, objective), state, objective, stack, folder)
+
+
+def filled(state: Mapping[str, torch.Tensor], made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:
+    """Return a module that holds these weights themselves, without adapters, to be written."""
     base = {name: value for name, value in state.items() if not is_adapter(name)}
     with torch.device("meta"):
         module = from_config(made, objective)
     # `assign` copies nothing, but gives tied weights tensors of their own, until they are tied again.
     module.load_state_dict(base, strict=False, assign=True)
     module.tie_weights()
+    return module
+
+
+def write(
+    module: PreTrainedModel,
+    state: Mapping[str, torch.Tensor],
+    objective: AnyObjective,
+    stack: list[Adapter],
+    folder: Path,
+) -> None:
+    """Write the folder of a module that is `filled` with the weights of `state`. A thread may do so while another one
+    makes a module or trains: no function of a library is replaced here, and no random number drawn."""
     folder.mkdir(parents=True, exist_ok=True)
     with disk_errors(folder):
         module.save_pretrained(folder)

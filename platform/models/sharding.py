@@ -16,6 +16,7 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import Shard
 
 from ticlm.methods.objectives import AnyObjective
+from ticlm.methods.seams import local_shard
 from ticlm.platform.models.adapter_stack import extend
 from ticlm.platform.models.build import from_config
 from ticlm.platform.models.settings import Precision
@@ -58,16 +59,27 @@ def local_group(precision: Precision, wanted: str) -> Iterator[str]:
         dist.destroy_process_group()
 
 
-def place(module: nn.Module, precision: Precision, workers: Workers) -> nn.Module:
+def place(module: nn.Module, precision: Precision, workers: Workers, keep_gathered: bool = False) -> nn.Module:
     """Put a module on its device, sharded over the workers (FSDP2, a unit per block). A single worker in float32 keeps
     it whole. FSDP2 adds up gradients, and divides by nothing.
+
+    With `keep_gathered`, the weights of a unit are gathered (on one worker: cast) once a step, and kept whole in the
+    dtype of the computation until the step's last micro-batch is done (`gathered_until`). Else they are gathered twice
+    a micro-batch, for each pass.
 
     Every rank brings the same whole module, so nothing needs to be sent; until then each rank holds it in host memory.
     """
     for block in _blocks(module):
         block.register_forward_pre_hook(_through_identities, with_kwargs=True)
-    placed = _shard(module, precision, workers)
+    placed = _shard(module, precision, workers, keep_gathered)
     return placed if isinstance(placed, FSDPModule) else placed.to(workers.device)
+
+
+def gathered_until(module: nn.Module, is_last: bool) -> None:
+    """Let a module that was placed with `keep_gathered` give up its gathered weights after the next backward pass only
+    if this pass is the step's last: the optimizer then changes them. Any other module does so as it was placed."""
+    if isinstance(module, FSDPModule) and getattr(module, "ticlm_keeps_gathered", False):
+        module.set_reshard_after_backward(is_last)
 
 
 def turn_of(module: nn.Module) -> Turn | None:
@@ -79,29 +91,30 @@ def _is_plain(precision: Precision) -> bool:
     return precision.compute == precision.reduce == "float32"
 
 
-def _shard(module: nn.Module, precision: Precision, workers: Workers) -> nn.Module:
+def _shard(module: nn.Module, precision: Precision, workers: Workers, keep_gathered: bool = False) -> nn.Module:
     if workers.world == 1 and _is_plain(precision):
         return module
-    wire = getattr(torch, precision.reduce)
+    wire, computed = getattr(torch, precision.reduce), getattr(torch, precision.compute)
     # one worker rounds a gradient as if it were sent; several send it so, and add up in float32
-    policy = MixedPrecisionPolicy(
-        param_dtype=getattr(torch, precision.compute), reduce_dtype=wire if workers.world == 1 else torch.float32
-    )
+    policy = MixedPrecisionPolicy(param_dtype=computed, reduce_dtype=wire if workers.world == 1 else torch.float32)
     mesh = dist.device_mesh.init_device_mesh(workers.device, (workers.world,))
 
     def cut(parameter: nn.Parameter) -> Shard:
         return Shard(cut_axis(parameter.shape, workers.world))
 
-    turn = Turn()
+    turn, resharded = Turn(), False if keep_gathered else None  # None: after each forward pass, but not the root
     for unit in (*_blocks(module), module):
-        placed = cast(Any, fully_shard(unit, mesh=mesh, mp_policy=policy, shard_placement_fn=cut))
-        # FSDP2 would take the mean over workers. Losses are divided by the targets of the whole batch already.
-        placed.set_gradient_divide_factor(1.0)
-        placed.set_force_sum_reduction_for_comms(True)
+        made = fully_shard(unit, mesh=mesh, reshard_after_forward=resharded, mp_policy=policy, shard_placement_fn=cut)
         if workers.world > 1:
-            placed.set_custom_reduce_scatter(OrderedSum(turn, wire))
+            placed = cast(Any, made)
+            # FSDP2 would take the mean over workers. Losses are divided by the targets of the whole batch already. (Of
+            # one worker it is the gradient itself; a factor of 1 would be a pass over all gradients.)
+            placed.set_gradient_divide_factor(1.0)
+            placed.set_force_sum_reduction_for_comms(True)
+            placed.set_custom_reduce_scatter(OrderedSum(turn, wire, computed))
     if workers.world > 1:
         module.ticlm_turn = turn  # type: ignore[assignment]
+    module.ticlm_keeps_gathered = keep_gathered  # type: ignore[assignment]
     return module
 
 
@@ -151,6 +164,13 @@ def _blocks(module: nn.Module) -> list[nn.Module]:
     return [block for blocks in lists if id(blocks) not in inner for block in blocks]
 
 
-def whole_state(module: nn.Module) -> dict[str, Any]:
-    """Return all weights by name, unsharded, on rank 0's CPU; empty on other ranks. Every rank must call this."""
-    return get_model_state_dict(module, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+def whole_state(module: nn.Module, copied: bool = False) -> dict[str, Any]:
+    """Return all weights by name, unsharded, on rank 0's CPU; empty on other ranks. Every rank must call this.
+
+    If they are `copied`, none of them shares memory with the module, which a later step changes.
+    """
+    state = get_model_state_dict(module, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+    own = {local_shard(one).untyped_storage().data_ptr() for one in (*module.parameters(), *module.buffers())}
+    if copied:  # on a CPU, what is whole already is given as it is
+        state = {name: one.clone() if one.untyped_storage().data_ptr() in own else one for name, one in state.items()}
+    return state

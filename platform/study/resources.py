@@ -9,12 +9,19 @@ from pydantic import Field, field_validator
 from ticlm.core.extras import Extra
 from ticlm.core.settings import Settings
 
+STALLS = 50
+"""Between two checkpoints, the training does at least so many times as long as the copy of a state holds it up."""
+
 
 class Cadence(Settings):
     """How often a running round is checkpointed.
 
-    A fault loses no more than `seconds` or `fraction` of the round, whichever is longer, provided that a checkpoint is
-    written in half of that time. With `steps`, there is a checkpoint after every `steps` steps instead.
+    A fault loses no more than `seconds`, or `fraction` of the round, or 50 times what it takes to copy a state to the
+    host, whichever is longest, provided that a checkpoint is written in half of that time. So checkpoints hold up at
+    most 2 % of the training. With `steps`, there is a checkpoint after every `steps` steps instead.
+
+    A round is published while the next one trains. Until its record is there, a fault goes back to the round's own last
+    checkpoint, and the next round has none.
     """
 
     seconds: float = Field(30.0, gt=0)
@@ -24,14 +31,15 @@ class Cadence(Settings):
     steps: int | None = Field(None, gt=0)
     """Write a checkpoint after every so many steps instead."""
 
-    def due(self, since: float, write_s: float, round_s: float) -> bool:
+    def due(self, since: float, write_s: float, round_s: float, stall_s: float = 0.0) -> bool:
         """Return whether it is time for a checkpoint, `since` seconds after the last one was begun.
 
-        Writing one takes `write_s` seconds, and the whole round `round_s`. A checkpoint that is being written when a
-        fault comes is lost too, so the time to write it counts.
+        Writing one takes `write_s` seconds, and the whole round `round_s`. The last one held the training up for
+        `stall_s`. A checkpoint that is being written when a fault comes is lost too, so the time to write it counts.
         """
-        allowed = max(self.seconds, self.fraction * round_s)
-        return since > max(allowed - write_s, allowed / 2)
+        least = STALLS * stall_s
+        allowed = max(self.seconds, self.fraction * round_s, least)
+        return since > max(allowed - write_s, allowed / 2, least)
 
 
 class Wandb(Settings):

@@ -8,16 +8,16 @@ from __future__ import annotations
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch.distributed as dist
 from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
 from torch.distributed.checkpoint.planner import SavePlan, SavePlanner
-from torch.distributed.checkpoint.staging import DefaultStager, StagingOptions
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save as write
@@ -27,8 +27,10 @@ from ticlm.core.errors import InputError, TiclmWarning, of_storage
 from ticlm.core.integrity.files import verify
 from ticlm.core.signals import Threads, result_of
 from ticlm.core.store import Attempt, Store
+from ticlm.methods.seams import local_shard
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.stored_rounds import mid_round_checkpoints
+from ticlm.platform.train.staging import Staging
 from ticlm.platform.train.state import RunningRound
 
 # torch warns of its own future changes, and that one process saves alone. Set once for the whole process: a thread
@@ -37,43 +39,75 @@ for chatty in (r"torch\.distributed", r"torch\.utils"):
     warnings.filterwarnings("ignore", module=chatty)
 
 
-class Writer:
-    """Writes the mid-round checkpoints of a chain while it trains on.
+LARGE = 64 << 20
+"""Bytes of weights on this rank from which memory for a first checkpoint is made ready in the thread."""
 
-    The state is copied, then a thread writes it, one checkpoint at a time. Every rank has a writer, and all ranks make
-    the same calls in the same order.
+
+class Writer:
+    """Writes the mid-round checkpoints of a chain while it trains on, and does other work in the same thread.
+
+    The state is copied, then the thread writes it. Work is done one after another in the order in which it was begun:
+    so the record of a round, whose publication was begun first, stands before that of any checkpoint of the next round.
+    Every rank has a writer, and all ranks make the same calls in the same order.
     """
 
     def __init__(self, store: Store, workers: Workers) -> None:
         self.store, self.workers = store, workers
         self.seconds = 0.0
         """How long the last write took."""
+        self.stall = 0.0
+        """Seconds for which the training stood still while the last state was copied (on a GPU: that the copy took)."""
         # A group of its own, and on the CPU: the thread must not meet the collectives of the training.
         self._group = dist.new_group(backend="gloo") if workers.world > 1 else None
-        # No pinned and no shared memory, no thread and no copy that goes on: when `stage` returns, training may go on.
-        self._stager = DefaultStager(StagingOptions(False, False, False, False))
+        self._staging = Staging(workers.device)
         self._pool = Threads(1, "ticlm-checkpoint")
-        self._writing: Future[None] | None = None
+        self._begun: list[Future[None]] = []
+        self._is_ready = False
+
+    def prepare(self, running: RunningRound) -> None:
+        """Begin to make the memory that copies of a large state go into, once a chain. Call it after a step: a state is
+        whole only when the optimizer has its moments."""
+        if not self._is_ready and sum(local_shard(p).nbytes for p in running.module.parameters()) >= LARGE:
+            self._begun.append(self._pool.submit(self._staging.reserve, _state(running)))
+        self._is_ready = True
 
     def save(self, attempt: Attempt, running: RunningRound) -> None:
         """Begin to write the state of a round as it is now. Rank 0 writes the record last."""
         self.wait()
-        state = self._stager.stage(_state(running))
-        self._writing = self._pool.submit(self._write, attempt, running.step, cast(dict[str, Any], state))
+        state = _state(running)
+        self._staging.reserve(state)
+        began = time.monotonic()
+        copied, whole = self._staging.copy(state, running.optimizer)
+        self.stall = time.monotonic() - began
+        self._begun.append(self._pool.submit(self._write, attempt, running.step, copied, whole, began))
+
+    def behind(self, work: Callable[[], None]) -> None:
+        """Begin to do some work in the thread. It takes part in no collective."""
+        self._begun.append(self._pool.submit(work))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something that was begun is not done yet. Raises what went wrong in what is done."""
+        while self._begun and self._begun[0].done():
+            self._begun.pop(0).result()
+        return bool(self._begun)
 
     def wait(self) -> None:
-        """Wait until the checkpoint that was begun is written. Raises what went wrong there."""
-        writing, self._writing = self._writing, None
-        if writing is not None:
-            result_of(writing)
+        """Wait until all that was begun is done. Raises what went wrong there."""
+        while self._begun:
+            result_of(self._begun.pop(0))
 
     def close(self) -> None:
-        """Wait until the checkpoint that was begun has ended, well or not, and free the thread."""
+        """Wait until all that was begun has ended, well or not, and free the thread and the memory."""
         self._pool.shutdown()
-        self._stager.close()
+        self._staging.close()
 
-    def _write(self, attempt: Attempt, step: int, state: dict[str, Any]) -> None:
+    def _write(
+        self, attempt: Attempt, step: int, state: dict[str, Any], whole: Callable[[], None], copying: float
+    ) -> None:
+        whole()
         began = time.monotonic()
+        self.stall = max(self.stall, began - copying) if self.workers.device == "cuda" else self.stall
         folder = paths.mid_round_checkpoint(attempt.path, step)
         if self.store.is_local:
             _write_files(state, self.store.path(f"{folder}/{paths.MID_ROUND_FILES}"), self.workers, self._group)

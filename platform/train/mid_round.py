@@ -16,7 +16,7 @@ from ticlm.core.store import Attempt, read_record
 from ticlm.methods.seams import Optimizer, local_shard
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.work import ChainWork
-from ticlm.platform.train.publish import write_model
+from ticlm.platform.train.publish import model_of
 from ticlm.platform.train.state import RunningRound
 
 
@@ -29,7 +29,7 @@ def publish_mid_round(running: RunningRound, work: ChainWork, attempt: Attempt, 
     own = Attempt(attempt.store, paths.mid_round_model(attempt.folder, running.step), attempt.name)
     if not workers.agree(workers.rank == 0 and read_record(own.store, own.folder) is not None):
         with unchanged(running):
-            write_model(running, work, own, workers)
+            model_of(running, work, own, workers, copied=False)()
         if workers.rank == 0:
             # the word of records since there are such models
             own.publish({"kind": "inside", "period": running.round.period, "step": running.step})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,41 +15,63 @@ from ticlm.platform.models import folders, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.stored_rounds import leftovers
 from ticlm.platform.study.work import ChainWork
+from ticlm.platform.train.checkpoint import Writer
 from ticlm.platform.train.state import RunningRound
 
 
-def write_model(running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers) -> None:
-    """Write a round's weights, as they are evaluated, to the attempt's model folder: safetensors in float32, config and
-    tokenizer. Changes the running round as `before_evaluation` does. Every rank calls; rank 0 writes."""
+def model_of(
+    running: RunningRound, work: ChainWork, attempt: Attempt, workers: Workers, copied: bool
+) -> Callable[[], None]:
+    """Return a function that writes a round's weights, as they are evaluated, to the attempt's model folder:
+    safetensors in float32, config and tokenizer. On ranks other than 0 it does nothing.
+
+    Changes the running round as `before_evaluation` does. Every rank calls. If the weights are `copied`, the round may
+    go on, or the next one begin, before the function is called.
+    """
     for penalty in running.penalties:
         penalty.before_evaluation()
     running.round.recipe.optimizer.before_evaluation(running.optimizer)
-    state = sharding.whole_state(running.module)
-    if workers.rank == 0:
-        stack = list(getattr(running.module, "ticlm_adapters", []))
+    state = sharding.whole_state(running.module, copied)
+    if workers.rank:
+        return lambda: None
+    objective, stack = running.round.recipe.objective, list(getattr(running.module, "ticlm_adapters", []))
+    # Made here: while a thread makes a module, random numbers of this process would come in another order.
+    module = folders.filled(state, running.module.config, objective)
+
+    def write() -> None:
         with target(attempt.store, paths.model(attempt.folder, attempt.name)) as folder:
-            folders.publish(state, running.module.config, running.round.recipe.objective, stack, folder)
+            folders.write(module, state, objective, stack, folder)
             with Store(work.tokenizer).local("") as tokenizer:
                 for file in tokenizer.iterdir():
                     (folder / file.name).write_bytes(file.read_bytes())
 
+    return write
 
-def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attempt, workers: Workers) -> None:
-    """Publish a finished round, with its number in the chain: its model and metrics, then the record; last, remove the
-    mid-round checkpoints of every attempt and what interrupted attempts left. Every rank calls.
 
-    Raises TakenOver if another writer holds the root now.
+def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attempt, writer: Writer) -> None:
+    """Begin to publish a finished round, with its number in the chain, in the writer's thread: its model and metrics,
+    then the record; last, remove the mid-round checkpoints of every attempt and what interrupted attempts left. Every
+    rank calls; the next round may begin at once.
+
+    The record is there when the writer has done its work. The thread raises TakenOver if another writer holds the root
+    now.
     """
-    write_model(running, work, attempt, workers)
-    if workers.rank == 0:
-        store = attempt.store
-        store.write(paths.metrics(attempt.path), json.dumps(_metrics(running)).encode())
+    # The copy of the weights, 4 bytes each, costs a CPU what 4 ms of training cost it for a model of 10 MB; a GPU's
+    # have to come to the host anyway. The copy of a state for a checkpoint is three times as large.
+    write, facts = model_of(running, work, attempt, writer.workers, copied=True), _round_facts(running, work, number)
+    metrics, store = json.dumps(_metrics(running)).encode(), attempt.store
+
+    def finish() -> None:
+        write()
+        store.write(paths.metrics(attempt.path), metrics)
         steps = f"{paths.STEPS}/"
         # No record may name mid-round checkpoints: they are removed next.
         names = [name for name in store.walk(attempt.path) if not name.startswith(steps)]
-        attempt.publish(_round_facts(running, work, number), names)
+        attempt.publish(facts, names)
         tidy(store, attempt.folder)
-    workers.barrier()
+
+    if writer.workers.rank == 0:
+        writer.behind(finish)
 
 
 def tidy(store: Store, folder: str) -> None:

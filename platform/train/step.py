@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from ticlm.core.seeds import keyed
 from ticlm.core.token_rows import Tokens
 from ticlm.methods.seams import Batch, PenaltyState
-from ticlm.platform.models.sharding import Workers, turn_of
+from ticlm.platform.models.sharding import Workers, gathered_until, turn_of
 from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.train.clipping import scale, squared_rows
 
@@ -122,6 +122,7 @@ def _turns(
     turn, turns = turn_of(module), -(-count // workers.world)
     for now in range(turns):
         part = {name: values[now * size : (now + 1) * size] for name, values in rows.items()}
+        gathered_until(module, now == turns - 1)
         number = now * workers.world + workers.rank
         if number >= count:
             part = {n: torch.arange(v.shape[1], device=v.device).remainder(2)[None] for n, v in rows.items()}

@@ -96,6 +96,7 @@ class _Chain:
         for number in range(first, len(work.rounds)):
             spec = work.rounds[number]
             if module is None or self._is_changed(number):
+                self._finish_publishing()  # the module is loaded from the round before
                 module = None  # freed before the next is loaded: memory holds one
                 module = self._placed(number)
             else:
@@ -111,8 +112,14 @@ class _Chain:
             )
             self._train(running, batches, attempt, number)
             self.writer.wait()
-            publish(running, work, number, attempt, workers)
+            publish(running, work, number, attempt, self.writer)
             del running  # its optimizer and penalties, before the next are made
+        self._finish_publishing()
+
+    def _finish_publishing(self) -> None:
+        """Wait until the record of the round before is there, on every rank."""
+        self.writer.wait()
+        self.workers.barrier()
 
     def _is_changed(self, number: int) -> bool:
         """Return whether round `number` trains other weights than the round before it."""
@@ -125,7 +132,7 @@ class _Chain:
         recipe = self.work.rounds[number].recipe
         module = self._starting_module(number)
         adapter_stack.prepare(module, recipe.adapter, recipe.frozen, recipe.seed)
-        module = sharding.place(module, recipe.precision, self.workers)
+        module = sharding.place(module, recipe.precision, self.workers, keep_gathered=True)
         if self.work.resources.compile:
             module.compile()
         return module
@@ -155,7 +162,11 @@ class _Chain:
             rate = spec.recipe.schedule.rate(running.step, spec.position)
             for group in running.optimizer.param_groups:
                 group["lr"] = rate
-            clock = cadence.due(time.monotonic() - saved, self.writer.seconds, running.expected_seconds)
+            # While something is written, no other checkpoint is begun: the training would wait for it. A checkpoint
+            # would be of no use before the record of the round before, because training starts behind the last record.
+            clock = not self.writer.is_busy and cadence.due(
+                time.monotonic() - saved, self.writer.seconds, running.expected_seconds, self.writer.stall
+            )
             result = train_step(
                 running.module,
                 running.optimizer,
@@ -178,7 +189,10 @@ class _Chain:
             if now - reported > 0.5 or running.step == spec.steps:  # steps of a toy take milliseconds
                 reported = now
                 self.report(self._progress(running, number))
+            if running.trained_steps == 1:
+                self.writer.prepare(running)
             if running.step in to_publish:  # before the checkpoint: a restart from it does not come back to this step
+                self.writer.wait()  # no record of this round before that of the round before
                 publish_mid_round(running, self.work, attempt, self.workers)
             due, alarm = (vote > 0 for vote in result.votes)
             hurry, was_urgent = alarm and not was_urgent, alarm
