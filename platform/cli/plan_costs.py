@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from ticlm.core.quantities import size as bytes_of
+from ticlm.platform.models import memory
 from ticlm.platform.study import costs
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import Plan
+
+LEAST_BYTES = 10**9
+"""Below it, memory is no question."""
 
 LEAST_HOURS = 0.1
 """Below it, hours are no use: the model is too small to keep a GPU busy."""
@@ -69,6 +74,32 @@ def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any
         "inside_models": models,
         "checkpoint_bytes": costs.checkpoint_bytes(parameters, study, rounds, len(pending) - copies, copies),
         "shard_bytes": _shards(plan),
+        "memory": _memory(plan, machine),
+    }
+
+
+def _memory(plan: Plan, machine: Machine) -> dict[str, Any] | None:
+    """Return the memory that a worker of the chain that needs most of it takes, and of how much; None if none is to be
+    trained on GPUs."""
+    chains = [chain for chain in plan.pending() if plan.tree.rounds[chain.keys[0]].is_trained]
+    if plan.size is None or not chains or plan.study.resources.device == "cpu":
+        return None
+    have = costs.MEMORY[machine.gpu]
+    jobs = []
+    for chain in chains:
+        rounds = [plan.tree.rounds[key] for key in chain.keys]
+        job = costs.memory_job(plan.size, plan.study, rounds, plan.share(chain))
+        jobs.append(replace(job, keep_gathered=memory.keeps_gathered(job, have)))
+    job = max(jobs, key=lambda one: memory.of(one).total)
+    need = memory.of(job)
+    return {
+        **asdict(need),
+        "total": need.total,
+        "of": have,
+        "rows": job.rows,
+        "workers": job.world,
+        "said": f"at least {need}",
+        "remedies": memory.remedies(job, have) if need.total > have else "",
     }
 
 
@@ -93,8 +124,17 @@ def lines(cost: dict[str, Any] | None) -> list[str]:
         f"with the vocabulary of {cost['vocabulary_from']} ({cost['vocabulary']:,} tokens)",
         f"training: {flops}{added}; not counted: {', '.join(unknown)}",
         _hours(cost),
+        *_fits(cost),
         _disk(cost),
     ]
+
+
+def _fits(cost: dict[str, Any]) -> list[str]:
+    found = cost["memory"]
+    if found is None or found["total"] < LEAST_BYTES:
+        return []
+    line = f"memory: {found['said']} of the {bytes_of(found['of'])} of one {cost['gpu'].upper()}"
+    return [f"{line}: it does not fit; {found['remedies']}" if found["remedies"] else line]
 
 
 def _hours(cost: dict[str, Any]) -> str:

@@ -87,9 +87,19 @@ def shapes(made: PretrainedConfig, objective: AnyObjective) -> dict[str, tuple[i
 
 def size(made: PretrainedConfig, objective: AnyObjective) -> ModelSize:
     """Return the size of the model that a configuration describes, from its module without memory."""
-    layers = int(getattr(made, "num_hidden_layers", 0) or 0)
-    width = int(getattr(made, "hidden_size", 0) or getattr(made, "d_model", 0) or 0)
-    return ModelSize(count_parameters(made, objective), layers, width)
+    return with_shape(made, count_parameters(made, objective))
+
+
+def with_shape(made: PretrainedConfig, parameters: int) -> ModelSize:
+    """Return the size of a model of so many parameters, with the shape that its configuration tells."""
+
+    def field(*names: str) -> int:
+        return next((int(found) for name in names if (found := getattr(made, name, None))), 0)
+
+    layers, width, vocabulary = field("num_hidden_layers"), field("hidden_size", "d_model"), field("vocab_size")
+    inner = field("intermediate_size", "n_inner", "d_ff") or 4 * width  # as GPT-2 has it
+    embeddings = vocabulary * width * (1 if getattr(made, "tie_word_embeddings", True) else 2)
+    return ModelSize(parameters, layers, width, inner, vocabulary, embeddings, made.model_type)
 
 
 def from_config(made: PretrainedConfig, objective: AnyObjective) -> PreTrainedModel:

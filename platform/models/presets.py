@@ -86,11 +86,17 @@ COUNTED = (
 
 @dataclass(frozen=True)
 class ModelSize:
-    """How large a model is: parameters with all embeddings (tied ones once), layers, and width."""
+    """How large a model is: parameters with all embeddings (tied ones once), layers, and width; the width inside its
+    MLP, its vocabulary, the parameters that are embeddings, and the architecture's name in transformers (0 and empty:
+    not known)."""
 
     parameters: int
     layers: int
     width: int
+    inner: int = 0
+    vocabulary: int = 0
+    embeddings: int = 0
+    family: str = ""
 
     def flops_per_token(self, length: int) -> tuple[int, int]:
         """Return training FLOPs per token: (6N, 6N + 12·layers·width·length with attention) (PaLM, appendix B)."""
@@ -136,4 +142,5 @@ def preset_size(model: Model, vocab_size: int) -> ModelSize | None:
     norms = 4 if fields["model_type"] == "olmo2" else 2
     layer = 4 * width * width + 3 * width * inner + norms * width
     embeddings = vocabulary * width * (1 if fields["tie_word_embeddings"] else 2)
-    return ModelSize(layers * layer + embeddings + width, layers, width)
+    whole = layers * layer + embeddings + width
+    return ModelSize(whole, layers, width, inner, vocabulary, embeddings, str(fields["model_type"]))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -14,6 +15,7 @@ from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import Shard
+from torch.utils.checkpoint import checkpoint
 
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import local_shard
@@ -21,6 +23,9 @@ from ticlm.platform.models.adapter_stack import extend
 from ticlm.platform.models.build import from_config
 from ticlm.platform.models.settings import Precision
 from ticlm.platform.models.summing import OrderedSum, Turn
+
+CACHES = {"past_key_value", "past_key_values", "layer_past"}
+"""Arguments of blocks in transformers that hold keys and values of earlier tokens."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,26 @@ def place(module: nn.Module, precision: Precision, workers: Workers, keep_gather
         block.register_forward_pre_hook(_through_identities, with_kwargs=True)
     placed = _shard(module, precision, workers, keep_gathered)
     return placed if isinstance(placed, FSDPModule) else placed.to(workers.device)
+
+
+def recompute(module: nn.Module) -> None:
+    """Let each block keep only its inputs for the backward pass, which computes it once more. Its numbers stay the
+    same, as do masks of dropout. To be called before the module is placed."""
+    for block in _blocks(module):
+        block.forward = partial(_recomputed, block.forward)
+
+
+def _recomputed(forward: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    # A second forward pass would add its keys and values to a cache of the first.
+    named |= dict.fromkeys(CACHES & named.keys())
+    return checkpoint(forward, *arguments, use_reentrant=False, **named)
+
+
+def memory_of(device: str) -> int | None:
+    """Return the bytes of memory of this worker's GPU; None on a CPU."""
+    if device != "cuda":
+        return None
+    return int(torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory)
 
 
 def gathered_until(module: nn.Module, is_last: bool) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from ticlm.core import settings
 from ticlm.core.errors import InputError
+from ticlm.platform.models import memory
+from ticlm.platform.models.memory import MOMENTS
 from ticlm.platform.models.presets import ModelSize, own_vocabulary, preset_size
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import EverySteps, Study
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
 
 BYTES_PER_WEIGHT = 4
 """Weights are kept and published in float32."""
-
-MOMENTS = 2
-"""Values per weight in the state of AdamW and of Schedule-Free AdamW."""
 
 CHECKPOINTS = 3
 """Mid-round checkpoints of a chain at the fullest moment: two are kept while the next one is written."""
@@ -38,6 +37,17 @@ PEAKS = {
     "mi300x": 1307e12,  # AMD Instinct MI300X data sheet, 2023 (2,615 with sparsity)
 }
 """Peak FLOP/s of a GPU for dense matrices in bfloat16."""
+
+MEMORY = {
+    "a100": 80 * 10**9,  # from the same papers
+    "h100": 80 * 10**9,
+    "h200": 141 * 10**9,
+    "b200": 180 * 10**9,
+    "l4": 24 * 10**9,
+    "l40s": 48 * 10**9,
+    "mi300x": 192 * 10**9,
+}
+"""Bytes of memory of a GPU."""
 
 UTILISATION = 0.35
 """Share of the peak that training reaches, counting 6N FLOPs per token. TiC-LM's 1,500 H100-hours for the 220B tokens
@@ -123,6 +133,23 @@ def checkpoint_bytes(parameters: int, study: Study, rounds: Collection[Round], c
     at_once = min(chains, study.resources.chains) + min(copies, study.resources.tuned_copies)
     states = [1 + MOMENTS + sum(penalty.saved_copies for penalty in spec.recipe.penalties) for spec in rounds]
     return parameters * BYTES_PER_WEIGHT * max(states, default=0) * CHECKPOINTS * at_once
+
+
+def memory_job(size: ModelSize, study: Study, rounds: Collection[Round], workers: tuple[int, int]) -> memory.Job:
+    """Return the job of one worker of a chain of these rounds, which has `workers` (min, max), at its fullest."""
+    recipe, resources = max(rounds, key=lambda spec: spec.recipe.length).recipe, study.resources
+    penalties = [penalty for spec in rounds for penalty in spec.recipe.penalties]
+    return memory.Job(
+        size,
+        recipe.precision,
+        rows=min(recipe.batch_rows, resources.micro_rows(recipe.batch_rows, workers[1])),
+        length=recipe.length,
+        world=workers[0],
+        trained=0 if all(spec.recipe.frozen == "all" for spec in rounds) else None,
+        copies=max((penalty.saved_copies for penalty in penalties), default=0),
+        recompute=resources.recompute,
+        compile=resources.compile,
+    )
 
 
 def mid_round_models(study: Study, rounds: Collection[Round]) -> int | None:

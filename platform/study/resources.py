@@ -17,8 +17,8 @@ class Cadence(Settings):
     """How often a running round is checkpointed.
 
     A fault loses no more than `seconds`, or `fraction` of the round, or 50 times what it takes to copy a state to the
-    host, whichever is longest, provided that a checkpoint is written in half of that time. So checkpoints hold up at
-    most 2 % of the training. With `steps`, there is a checkpoint after every `steps` steps instead.
+    host, whichever is longest, provided that a checkpoint is written in half of that time. So they hold training up for
+    2 % of its time at most. With `steps`, there is a checkpoint after every `steps` steps instead.
 
     A round is published while the next one trains. Until its record is there, a fault goes back to the round's own last
     checkpoint, and the next round has none.
@@ -83,6 +83,9 @@ class Resources(Settings):
     """Rows that a worker computes at once; by default one micro-batch for each of a chain's most workers."""
     compile: bool = False
     """Whether the model is compiled by torch."""
+    recompute: bool = False
+    """Whether each block keeps only its inputs for the backward pass and is computed once more there: a third more work
+    in a fraction of the memory, and the same bits."""
     trainer: Literal["ray", "process"] = "ray"
     """Whether training runs on Ray Train, or in this process without Ray."""
     carrier: Literal["process", "ray-data"] = "process"

@@ -120,6 +120,7 @@ def _turns(
     padding alone: attention to nothing gives NaN.
     """
     turn, turns = turn_of(module), -(-count // workers.world)
+    sharded = list(module.parameters())  # between turns, the module may have gathered weights in their place
     for now in range(turns):
         part = {name: values[now * size : (now + 1) * size] for name, values in rows.items()}
         gathered_until(module, now == turns - 1)
@@ -129,7 +130,7 @@ def _turns(
         if turn is not None:
             turn.count = min(workers.world, count - now * workers.world)
             turn.first, turn.last = now == 0, now == turns - 1
-            for parameter in module.parameters():
+            for parameter in sharded:
                 parameter.grad = None  # the sum so far is kept where the gradients are added up
         yield number, part
 

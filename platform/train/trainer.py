@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -18,7 +18,7 @@ from ticlm.core import paths
 from ticlm.core.errors import Diverged, InputError, RunError
 from ticlm.core.reading import own_faults
 from ticlm.core.store import Attempt, Store, read_record
-from ticlm.platform.models import adapter_stack, build, folders, sharding
+from ticlm.platform.models import adapter_stack, build, folders, memory, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.identity import content
 from ticlm.platform.study.stored_rounds import published
@@ -83,6 +83,8 @@ class _Chain:
     store: Store
     writer: Writer
     log: StepLog | None
+    job: memory.Job = field(init=False)
+    """What this worker needs memory for."""
 
     def run(self, first: int, resume: str | None) -> None:
         """Train the rounds from number `first` on. If `resume` is given, round `first` goes on from that mid-round
@@ -110,7 +112,13 @@ class _Chain:
             attempt = Attempt(
                 self.store, paths.round_folder(work.ids[number]), workers.agree(Attempt(self.store, "").name)
             )
-            self._train(running, batches, attempt, number)
+            try:
+                self._train(running, batches, attempt, number)
+            except torch.OutOfMemoryError as error:
+                raise InputError(
+                    f"period {spec.period}, step {running.step}: a worker's GPU is out of memory, though about "
+                    f"{memory.of(self.job)} were expected; {memory.remedies(self.job, None)}"
+                ) from error
             self.writer.wait()
             publish(running, work, number, attempt, self.writer)
             del running  # its optimizer and penalties, before the next are made
@@ -132,10 +140,32 @@ class _Chain:
         recipe = self.work.rounds[number].recipe
         module = self._starting_module(number)
         adapter_stack.prepare(module, recipe.adapter, recipe.frozen, recipe.seed)
-        module = sharding.place(module, recipe.precision, self.workers, keep_gathered=True)
+        self.job, capacity = self._job(module, number), sharding.memory_of(self.workers.device)
+        memory.check(self.job, capacity, f"period {self.work.rounds[number].period}")
+        if self.work.resources.recompute:
+            sharding.recompute(module)
+        keep = self.workers.agree(memory.keeps_gathered(self.job, capacity))
+        module = sharding.place(module, recipe.precision, self.workers, keep)
         if self.work.resources.compile:
             module.compile()
         return module
+
+    def _job(self, module: Any, number: int) -> memory.Job:
+        """Return what this worker needs memory for in round `number`, whose module is whole and prepared."""
+        spec, resources = self.work.rounds[number], self.work.resources
+        recipe, weights = spec.recipe, list(module.parameters())
+        rows = self.work.micro_rows or -(-recipe.batch_rows // self.workers.world)
+        return memory.Job(
+            build.with_shape(module.config, sum(one.numel() for one in weights)),
+            recipe.precision,
+            rows=min(rows, recipe.batch_rows),
+            length=recipe.length,
+            world=self.workers.world,
+            trained=sum(one.numel() for one in weights if one.requires_grad),
+            copies=sum(penalty.saved_copies for penalty in recipe.penalties),
+            recompute=resources.recompute,
+            compile=resources.compile,
+        )
 
     def _starting_module(self, number: int) -> nn.Module:
         """Return the module with the weights that round `number` starts from, whole and on the CPU."""

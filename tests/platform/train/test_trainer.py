@@ -237,6 +237,20 @@ def test_no_more_is_lost_than_half_a_minute_or_a_hundredth(
     assert Cadence().due(since, write_s, round_s) is due
 
 
+@pytest.mark.parametrize("stall", [0.0, 0.4, 1.0, 5.0, 37.0])
+def test_copies_of_states_take_a_fiftieth_of_the_time_at_most(stall: float) -> None:
+    """By a clock of our own: an hour of steps of a tenth of a second, and a checkpoint whenever one is due."""
+    cadence, now, saved, held = Cadence(), 0.0, 0.0, 0.0
+    gaps: list[float] = []
+    while now < 3600:
+        now += 0.1
+        if cadence.due(now - saved, 2.0, 1000.0, stall):
+            gaps.append(now - saved)
+            saved, now, held = now, now + stall, held + stall
+    assert held <= 0.02 * now
+    assert max(gaps) <= max(30.0, 50 * stall) + 0.2, "no more is lost than is said"
+
+
 @pytest.mark.parametrize("damage", [cut, change_a_byte, lose_a_file, lose_the_record, garble_the_record])
 def test_a_damaged_checkpoint_is_passed_over_with_a_warning_that_names_it(
     toy_root: Path, toy_study: MakeStudy, damage: Callable[[Path], None], run_until: RunUntil

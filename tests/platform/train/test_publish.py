@@ -1,0 +1,129 @@
+"""Publishing behind the training: order of records, failures in the thread, and the weights of the round's end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ticlm.core.errors import InputError
+from ticlm.core.paths import round_folder
+from ticlm.core.store import Attempt, Store, read_record
+from ticlm.methods.schedules import WarmupCosine
+from ticlm.platform.models import folders, sharding
+from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study import plan
+from ticlm.platform.study.resources import Cadence
+from ticlm.platform.study.settings import Study
+from ticlm.platform.study.stored_rounds import mid_round_checkpoints
+from ticlm.platform.study.work import ChainWork, work_of
+from ticlm.platform.train import trainer
+
+SCHEDULE = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
+ALWAYS = Cadence(seconds=1e-6, fraction=0)
+
+
+@pytest.fixture
+def work(toy_root: Path, toy_study: Callable[..., Study]) -> ChainWork:
+    """Two rounds of six and four steps, with checkpoints as often as one is done."""
+    resources = {"trainer": "process", "device": "cpu", "cadence": ALWAYS.model_dump()}
+    method = {"base": "cyclic-cosine", "schedule": SCHEDULE}
+    study = toy_study(methods=[method], periods={"initial": "202301", "last": "202302"}, resources=resources)
+    made = plan.make(study, str(toy_root))
+    return work_of(made, made.chains[0])
+
+
+def weights(work: ChainWork) -> list[str]:
+    records = [read_record(Store(work.root), round_folder(round_id)) for round_id in work.ids]
+    return [record.file("model/model.safetensors").sha256 for record in records if record is not None]
+
+
+def test_a_round_is_written_while_the_next_one_trains_and_recorded_before_it(
+    work: ChainWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first round's files are written only when the second is at its third step, from the weights of its end."""
+    trainer.run_chain(work, Workers())
+    expected = weights(work)
+    again = replace(work, root=str(Path(work.root).parent / "again"))
+    store, third = Store(again.root), threading.Event()
+    steps: list[int] = []
+    records: list[str] = []
+    real, rate, publish = folders.write, WarmupCosine.rate, Attempt.publish
+
+    def late(*given: Any) -> None:
+        assert steps.count(0) > 1 or third.wait(30)
+        assert read_record(store, round_folder(again.ids[0])) is None or steps.count(0) > 1
+        real(*given)
+
+    def watched(self: WarmupCosine, step: int, place: Any) -> float:
+        steps.append(step)
+        if len(steps) == 6 + 3:
+            assert not mid_round_checkpoints(store, round_folder(again.ids[1])), "before its parent's record"
+            third.set()
+        return rate(self, step, place)
+
+    def recorded(self: Attempt, about: Any, names: Any = None) -> Any:
+        records.append(self.folder)
+        return publish(self, about, names)
+
+    monkeypatch.setattr(folders, "write", late)
+    monkeypatch.setattr(WarmupCosine, "rate", watched)
+    monkeypatch.setattr(Attempt, "publish", recorded)
+    trainer.run_chain(again, Workers())
+    assert third.is_set() and weights(again) == expected
+    first, second = (round_folder(round_id) for round_id in again.ids)
+    assert records[-1] == second
+    assert all(not path.startswith(second) for path in records[: records.index(first)])
+
+
+def test_a_failure_in_the_thread_ends_the_chain_and_records_nothing(
+    work: ChainWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise OSError(28, "No space left on device", "model.safetensors")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folders, "write", fails)
+        with pytest.raises(OSError, match="No space left"):
+            trainer.run_chain(work, Workers())
+    assert weights(work) == [] and not mid_round_checkpoints(Store(work.root), round_folder(work.ids[1]))
+    assert mid_round_checkpoints(Store(work.root), round_folder(work.ids[0])), "what the round had is kept"
+    trainer.run_chain(work, Workers())
+    assert len(weights(work)) == 2
+
+
+def test_what_does_not_fit_a_device_is_refused_in_one_line_and_nothing_is_lost(
+    work: ChainWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sharding, "memory_of", lambda device: 10**5)
+        with pytest.raises(InputError, match=r"^period 202301 takes a worker at least .*its device has 100 kB; .*rec"):
+            trainer.run_chain(work, Workers())
+    assert weights(work) == []
+    real, left = trainer.train_step, 6 + 2
+
+    def short(*given: Any, **named: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+        return real(*given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "train_step", short)
+        with pytest.raises(InputError, match=r"^period 202302, step 2: a worker's GPU is out of memory, .*; .*workers"):
+            trainer.run_chain(work, Workers())
+    assert len(weights(work)) == 1, "the round before was published to its end"
+
+
+def test_recomputation_changes_no_bit_of_a_chain(work: ChainWork) -> None:
+    trainer.run_chain(work, Workers())
+    resources = work.resources.model_copy(update={"recompute": True})
+    again = replace(work, root=str(Path(work.root).parent / "again"), resources=resources)
+    trainer.run_chain(again, Workers())
+    assert weights(again) == weights(work)
