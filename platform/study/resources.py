@@ -17,11 +17,11 @@ class Cadence(Settings):
     """How often a running round is checkpointed.
 
     A fault loses no more than `seconds`, or `fraction` of the round, or 50 times what it takes to copy a state to the
-    host, whichever is longest, provided that a checkpoint is written in half of that time. So they hold training up for
-    2 % of its time at most. With `steps`, there is a checkpoint after every `steps` steps instead.
+    host, whichever is longest, provided that a checkpoint is written in half of that time. So the copies take 2 % of
+    the time at most. With `steps`, there is a checkpoint after every `steps` steps instead.
 
     A round is published while the next one trains. Until its record is there, a fault goes back to the round's own last
-    checkpoint, and the next round has none.
+    checkpoint: then the time that publishing takes is lost too.
     """
 
     seconds: float = Field(30.0, gt=0)

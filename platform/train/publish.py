@@ -56,8 +56,9 @@ def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attemp
     The record is there when the writer has done its work. The thread raises TakenOver if another writer holds the root
     now.
     """
-    # The copy of the weights, 4 bytes each, costs a CPU what 4 ms of training cost it for a model of 10 MB; a GPU's
-    # have to come to the host anyway. The copy of a state for a checkpoint is three times as large.
+    # Always, also on a CPU: of 108 MB of weights, a boundary took 1.3 to 2.2 s before and 0.05 to 0.5 s since, on two
+    # busy cores, and 0.09 and 0.03 s of this thread's CPU. The copy is a third of what a checkpoint copies, and a GPU's
+    # weights have to come to the host anyway.
     write, facts = model_of(running, work, attempt, writer.workers, copied=True), _round_facts(running, work, number)
     metrics, store = json.dumps(_metrics(running)).encode(), attempt.store
 

@@ -18,14 +18,16 @@ from ticlm.methods.seams import local_shard
 
 class Staging:
     """Host memory for the copy of a state. It is kept for the next copy, also of the next round, whose state has the
-    same names and shapes: fresh memory takes a fault a page (0.46 GB/s measured), memory that was used 6.6 GB/s.
+    same names and shapes: fresh memory takes a fault a page. Of 604 MB, a first copy took 0.24 s of CPU, a later one
+    0.033 s.
 
     For tensors on a GPU it is pinned, and `copy` returns before they are there: the copies run beside the next step's
     forward and backward passes, and the optimizer waits for them before it changes what they read.
     """
 
     # torch's DefaultStager keeps memory by the tensor that is copied. Each round has a new optimizer, so moments, two
-    # thirds of a state, would go into fresh memory once a round. No GPU has tested what is done for CUDA here.
+    # thirds of a state, went into fresh memory once a round (0.165 s of the 604 MB). No GPU has tested what is done for
+    # CUDA here.
 
     def __init__(self, device: str) -> None:
         self.device = device
