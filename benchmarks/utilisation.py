@@ -77,7 +77,7 @@ def measure(recipe: RoundRecipe, workers: Workers, options: argparse.Namespace) 
     with torch.device(workers.device):
         module = build.scratch(made, recipe.objective, 0)
     size = build.size(made, recipe.objective)
-    module = sharding.place(module.train(), recipe.precision, workers)
+    module = sharding.place(module.train(), recipe.precision, workers, keep_gathered=True)
     if options.compile:
         module.compile()
     optimizer: Any = torch.optim.AdamW(module.parameters(), 1e-4, (0.9, 0.95), 1e-8, 0.033, fused=True)

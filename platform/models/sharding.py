@@ -189,12 +189,13 @@ def _blocks(module: nn.Module) -> list[nn.Module]:
     return [block for blocks in lists if id(blocks) not in inner for block in blocks]
 
 
-def whole_state(module: nn.Module, copied: bool = False) -> dict[str, Any]:
+def whole_state(module: nn.Module, copied: bool = False) -> dict[str, torch.Tensor]:
     """Return all weights by name, unsharded, on rank 0's CPU; empty on other ranks. Every rank must call this.
 
     If they are `copied`, none of them shares memory with the module, which a later step changes.
     """
-    state = get_model_state_dict(module, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+    whole = StateDictOptions(full_state_dict=True, cpu_offload=True)
+    state = cast(dict[str, torch.Tensor], get_model_state_dict(module, options=whole))
     own = {local_shard(one).untyped_storage().data_ptr() for one in (*module.parameters(), *module.buffers())}
     if copied:  # on a CPU, what is whole already is given as it is
         state = {name: one.clone() if one.untyped_storage().data_ptr() in own else one for name, one in state.items()}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
+import mmap
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,7 +32,7 @@ class Staging:
     def __init__(self, device: str) -> None:
         self.device = device
         self._kept: dict[str, Tensor] = {}
-        self._pinned: list[weakref.finalize[Any, Any]] = []
+        self._pinned: dict[str, int] = {}
         self._stream = torch.cuda.Stream() if device == "cuda" else None
         self._waiting: TorchOptimizer | None = None
         self._copied: torch.cuda.Event | None = None
@@ -56,6 +56,8 @@ class Staging:
             done = torch.cuda.Event()
             done.record()
         self._copied = done
+        if state.get("penalties"):  # which may change their state before the optimizer's step
+            torch.cuda.current_stream().wait_event(done)
         if self._waiting is not optimizer:
             optimizer.register_step_pre_hook(self._before_step)
             self._waiting = optimizer
@@ -63,8 +65,8 @@ class Staging:
 
     def close(self) -> None:
         """Free the memory."""
-        for unpin in self._pinned:
-            unpin()
+        for name in list(self._pinned):
+            self._unpin(name)
         self._kept.clear()
 
     def _before_step(self, *_: Any) -> None:
@@ -77,21 +79,29 @@ class Staging:
         local = local_shard(tensor)
         kept = self._kept.get(name)
         if kept is None or kept.shape != local.shape or kept.dtype != local.dtype:
-            kept = torch.empty_like(local, device="cpu")
+            self._unpin(name)
+            is_pinned = self.device == "cuda" and local.nbytes >= mmap.PAGESIZE
+            kept = paged_like(local) if is_pinned else torch.empty_like(local, device="cpu")
             if kept.numel():
                 kept.zero_()  # touches every page
-            if self.device == "cuda" and kept.numel() > 1:
-                self._pin(kept)
+            if is_pinned:
+                self._pin(name, kept)
             self._kept[name] = kept
         return kept
 
-    def _pin(self, tensor: Tensor) -> None:
+    def _pin(self, name: str, tensor: Tensor) -> None:
         # Not `pin_memory=True`: torch's allocator of pinned memory rounds each tensor up to a power of two.
-        from torch.cuda._pin_memory_utils import pin_memory, unpin_memory
+        from torch.cuda._pin_memory_utils import pin_memory
 
         pin_memory(tensor.data_ptr(), tensor.nbytes)
-        self._pinned.append(weakref.finalize(tensor, unpin_memory, tensor.data_ptr()))
-        self._pinned[-1].atexit = False  # the context of CUDA is gone by then
+        self._pinned[name] = tensor.data_ptr()
+
+    def _unpin(self, name: str) -> None:
+        from torch.cuda._pin_memory_utils import unpin_memory
+
+        place = self._pinned.pop(name, None)
+        if place is not None:
+            unpin_memory(place)
 
     def _copied_state(self, value: Any, name: str) -> Any:
         if isinstance(value, dict):
@@ -103,8 +113,15 @@ class Staging:
         kept = self._place(name, value)
         kept.copy_(local_shard(value), non_blocking=self._stream is not None)
         if isinstance(value, DTensor):  # `from_local` would send it back to the device of its mesh
-            return DTensor(kept, value._spec, requires_grad=False)  # type: ignore[call-arg, no-untyped-call]
+            return DTensor(kept, value._spec, requires_grad=False)  # type: ignore[no-untyped-call]
         return kept
+
+
+def paged_like(tensor: Tensor) -> Tensor:
+    """Return zeros of the shape and strides of a dense tensor, in pages of their own: whole pages are pinned, and none
+    of them may be pinned for two tensors."""
+    strides = torch.empty_like(tensor, device="meta").stride()
+    return torch.frombuffer(mmap.mmap(-1, tensor.nbytes), dtype=tensor.dtype).as_strided(tensor.shape, strides)
 
 
 def _tensors(value: Any, name: str = "") -> Iterator[tuple[str, Tensor]]:

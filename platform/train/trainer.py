@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -53,9 +53,12 @@ def run_chain(
         _check_imported(work)
         resume = workers.agree(newest(store, paths.round_folder(work.ids[first])) if workers.rank == 0 else None)
         writer, log = Writer(store, workers), step_log(workers)
+        chain = _Chain(work, workers, report, urgent, store, writer, log)
         try:
             with own_faults.faults_as(RunError, own_faults.PROGRAMMING):
-                _Chain(work, workers, report, urgent, store, writer, log).run(first, resume)
+                chain.run(first, resume)
+        except torch.OutOfMemoryError as error:
+            raise chain.too_large() from error
         finally:
             writer.close()
     return list(work.ids)
@@ -83,7 +86,8 @@ class _Chain:
     store: Store
     writer: Writer
     log: StepLog | None
-    job: memory.Job = field(init=False)
+    period: str = ""
+    job: memory.Job | None = None
     """What this worker needs memory for."""
 
     def run(self, first: int, resume: str | None) -> None:
@@ -97,6 +101,7 @@ class _Chain:
         module: nn.Module | None = None
         for number in range(first, len(work.rounds)):
             spec = work.rounds[number]
+            self.period = spec.period
             if module is None or self._is_changed(number):
                 self._finish_publishing()  # the module is loaded from the round before
                 module = None  # freed before the next is loaded: memory holds one
@@ -112,17 +117,20 @@ class _Chain:
             attempt = Attempt(
                 self.store, paths.round_folder(work.ids[number]), workers.agree(Attempt(self.store, "").name)
             )
-            try:
-                self._train(running, batches, attempt, number)
-            except torch.OutOfMemoryError as error:
-                raise InputError(
-                    f"period {spec.period}, step {running.step}: a worker's GPU is out of memory, though about "
-                    f"{memory.of(self.job)} were expected; {memory.remedies(self.job, None)}"
-                ) from error
+            self._train(running, batches, attempt, number)
             self.writer.wait()
             publish(running, work, number, attempt, self.writer)
             del running  # its optimizer and penalties, before the next are made
         self._finish_publishing()
+
+    def too_large(self) -> InputError:
+        """Return the error of a worker whose GPU had no memory left in a round."""
+        if self.job is None:
+            return InputError(f"period {self.period}: a worker's GPU has no room for the model")
+        return InputError(
+            f"period {self.period}: a worker's GPU is out of memory: it takes {memory.of(self.job)}, and more that "
+            f"cannot be told beforehand; {memory.remedies(self.job, None)}"
+        )
 
     def _finish_publishing(self) -> None:
         """Wait until the record of the round before is there, on every rank."""
@@ -140,11 +148,12 @@ class _Chain:
         recipe = self.work.rounds[number].recipe
         module = self._starting_module(number)
         adapter_stack.prepare(module, recipe.adapter, recipe.frozen, recipe.seed)
-        self.job, capacity = self._job(module, number), sharding.memory_of(self.workers.device)
-        memory.check(self.job, capacity, f"period {self.work.rounds[number].period}")
+        self.job = job = self._job(module, number)
+        capacity = sharding.memory_of(self.workers.device)
+        memory.check(job, capacity, f"period {self.period}")
         if self.work.resources.recompute:
             sharding.recompute(module)
-        keep = self.workers.agree(memory.keeps_gathered(self.job, capacity))
+        keep = self.workers.agree(memory.keeps_gathered(job, capacity))
         module = sharding.place(module, recipe.precision, self.workers, keep)
         if self.work.resources.compile:
             module.compile()
@@ -223,6 +232,7 @@ class _Chain:
                 self.writer.prepare(running)
             if running.step in to_publish:  # before the checkpoint: a restart from it does not come back to this step
                 self.writer.wait()  # no record of this round before that of the round before
+                running.began += time.monotonic() - now
                 publish_mid_round(running, self.work, attempt, self.workers)
             due, alarm = (vote > 0 for vote in result.votes)
             hurry, was_urgent = alarm and not was_urgent, alarm

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import Any
 
 import torch
 from torch import nn
 
-from ticlm.platform.train.staging import Staging
+from ticlm.platform.train.staging import Staging, paged_like
 
 
 def state_of(module: nn.Module, optimizer: torch.optim.Optimizer, step: int) -> dict[str, Any]:
@@ -50,3 +51,13 @@ def test_memory_is_made_ready_before_the_first_copy_and_anew_for_another_shape()
     wider = nn.Linear(5, 4)
     copied, _ = staging.copy({"model": wider.state_dict()}, optimizer)
     assert torch.equal(copied["model"]["weight"], wider.weight)
+
+
+def test_memory_to_pin_has_pages_of_its_own_and_the_layout_of_the_tensor() -> None:
+    like = torch.arange(3 * 5000, dtype=torch.float64).view(3, 5000).t()
+    made, other = paged_like(like), paged_like(like)
+    assert made.data_ptr() % mmap.PAGESIZE == 0 and made.data_ptr() != other.data_ptr()
+    assert (made.shape, made.stride(), made.dtype) == (like.shape, like.stride(), like.dtype) and not made.any()
+    made.copy_(like)
+    assert torch.equal(made, like) and not other.any()
+    assert made.untyped_storage().nbytes() == like.nbytes, "or a checkpoint would copy it once more to write it"
