@@ -43,7 +43,7 @@ ROOM = 0.9
 
 
 @dataclass(frozen=True)
-class Job:
+class Workload:
     """What a worker trains: micro-batches of `rows` of `length` tokens, among `world` workers. `trained` weights of all
     have gradients; None: all. `copies` are further values per weight that penalties keep in their state."""
 
@@ -82,7 +82,7 @@ class Memory:
         return f"{bytes_of(self.total)} (weights and optimizer {state}, activations {kept}, logits {logits})"
 
 
-def of(job: Job) -> Memory:
+def of(job: Workload) -> Memory:
     """Return the memory that a worker needs for a job."""
     size, compute = job.size, BYTES[job.precision.compute]
     trained = size.parameters if job.trained is None else job.trained
@@ -102,7 +102,7 @@ def of(job: Job) -> Memory:
     )
 
 
-def _gathered(job: Job) -> int:
+def _gathered(job: Workload) -> int:
     """Return how many weights are gathered at once: none if the worker computes with its own; else all, or those of the
     embeddings and of the block that is computed and the next one."""
     if job.world == 1 and job.precision == Precision():
@@ -113,7 +113,7 @@ def _gathered(job: Job) -> int:
     return min(job.size.parameters, job.size.embeddings + 2 * block)
 
 
-def _layer(job: Job) -> int:
+def _layer(job: Workload) -> int:
     """Return the bytes per token that one layer keeps for its backward pass."""
     kind, size = job.precision.compute, job.size
     outer, inner = (BYTES[kind] * n for n in COMPILED) if job.compile else ACTIVATIONS.get((size.family, kind), (0, 0))
@@ -122,13 +122,13 @@ def _layer(job: Job) -> int:
     return outer * size.width + inner * size.inner
 
 
-def keeps_gathered(job: Job, capacity: int | None) -> bool:
+def keeps_gathered(job: Workload, capacity: int | None) -> bool:
     """Return whether the gathered weights of a step have room on a device of `capacity` bytes; None: a CPU's, where
     they always have."""
     return capacity is None or of(replace(job, keep_gathered=True)).total <= ROOM * capacity
 
 
-def check(job: Job, capacity: int | None, what: str) -> None:
+def check(job: Workload, capacity: int | None, what: str) -> None:
     """Raise InputError, in one line with the remedies, if a job needs more memory than the device has."""
     need = of(job)
     if capacity is not None and need.total > capacity:
@@ -137,7 +137,7 @@ def check(job: Job, capacity: int | None, what: str) -> None:
         )
 
 
-def remedies(job: Job, capacity: int | None) -> str:
+def remedies(job: Workload, capacity: int | None) -> str:
     """Return what to do about too little memory: with how many rows it fits, if it does with any."""
     halved = [job.rows >> n for n in range(1, job.rows.bit_length())]
     fitting = [rows for rows in halved if capacity is None or of(replace(job, rows=rows)).total <= ROOM * capacity]

@@ -135,11 +135,11 @@ def checkpoint_bytes(parameters: int, study: Study, rounds: Collection[Round], c
     return parameters * BYTES_PER_WEIGHT * max(states, default=0) * CHECKPOINTS * at_once
 
 
-def memory_job(size: ModelSize, study: Study, rounds: Collection[Round], workers: tuple[int, int]) -> memory.Job:
+def memory_job(size: ModelSize, study: Study, rounds: Collection[Round], workers: tuple[int, int]) -> memory.Workload:
     """Return the job of one worker of a chain of these rounds, which has `workers` (min, max), at its fullest."""
     recipe, resources = max(rounds, key=lambda spec: spec.recipe.length).recipe, study.resources
     penalties = [penalty for spec in rounds for penalty in spec.recipe.penalties]
-    return memory.Job(
+    return memory.Workload(
         size,
         recipe.precision,
         rows=min(recipe.batch_rows, resources.micro_rows(recipe.batch_rows, workers[1])),

@@ -89,7 +89,7 @@ class Writer:
     def is_busy(self) -> bool:
         """Whether something that was begun is not done yet. Raises what went wrong in what is done."""
         while self._begun and self._begun[0].done():
-            self._begun.pop(0).result()
+            result_of(self._begun.pop(0))
         return bool(self._begun)
 
     def wait(self) -> None:

@@ -33,7 +33,7 @@ class Staging:
         self.device = device
         self._kept: dict[str, Tensor] = {}
         self._pinned: dict[str, int] = {}
-        self._stream = torch.cuda.Stream() if device == "cuda" else None
+        self._stream = torch.cuda.Stream() if device == "cuda" else None  # type: ignore[no-untyped-call]
         self._waiting: TorchOptimizer | None = None
         self._copied: torch.cuda.Event | None = None
         self._lock = threading.Lock()
@@ -53,7 +53,7 @@ class Staging:
         self._stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self._stream):
             made = self._copied_state(state, "")
-            done = torch.cuda.Event()
+            done = torch.cuda.Event()  # type: ignore[no-untyped-call]
             done.record()
         self._copied = done
         if state.get("penalties"):  # which may change their state before the optimizer's step

@@ -87,7 +87,7 @@ class _Chain:
     writer: Writer
     log: StepLog | None
     period: str = ""
-    job: memory.Job | None = None
+    job: memory.Workload | None = None
     """What this worker needs memory for."""
 
     def run(self, first: int, resume: str | None) -> None:
@@ -159,12 +159,12 @@ class _Chain:
             module.compile()
         return module
 
-    def _job(self, module: Any, number: int) -> memory.Job:
+    def _job(self, module: Any, number: int) -> memory.Workload:
         """Return what this worker needs memory for in round `number`, whose module is whole and prepared."""
         spec, resources = self.work.rounds[number], self.work.resources
         recipe, weights = spec.recipe, list(module.parameters())
         rows = self.work.micro_rows or -(-recipe.batch_rows // self.workers.world)
-        return memory.Job(
+        return memory.Workload(
             build.with_shape(module.config, sum(one.numel() for one in weights)),
             recipe.precision,
             rows=min(rows, recipe.batch_rows),

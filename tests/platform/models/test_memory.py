@@ -49,15 +49,15 @@ def test_a_layer_keeps_what_the_formula_says(family: str, kind: Literal["float32
     """In each layer, norms and softmax keep some bytes a token more: 24 here, and nothing of 64 × 56 in a model."""
     (more, _), (fewer, made) = kept(family, 3, getattr(torch, kind)), kept(family, 2, getattr(torch, kind))
     size = build.with_shape(made, 1)
-    job = memory.Job(size, Precision(compute=kind), ROWS, LENGTH)
+    job = memory.Workload(size, Precision(compute=kind), ROWS, LENGTH)
     rest = (more - fewer) / (ROWS * LENGTH) - memory.of(job).activations / size.layers / (ROWS * LENGTH)
     assert 0 <= rest <= 24
 
 
-def of_1b(**changes: Any) -> memory.Job:
+def of_1b(**changes: Any) -> memory.Workload:
     size = preset_size(PresetModel(name="1b"), 50_432)
     assert size is not None
-    return memory.Job(size, HALF, **{"rows": 8, "length": 2048} | changes)
+    return memory.Workload(size, HALF, **{"rows": 8, "length": 2048} | changes)
 
 
 def test_a_1b_of_eight_rows_fits_an_h100_only_compiled_or_recomputed() -> None:
@@ -85,7 +85,7 @@ def test_workers_share_the_state_and_gathered_weights_are_kept_where_there_is_ro
     assert memory.of(of_1b(copies=1)).state == pytest.approx(one.state * 5 / 4, abs=1)
     assert memory.keeps_gathered(of_1b(), None) and memory.keeps_gathered(of_1b(), 141 * GB)
     assert not memory.keeps_gathered(of_1b(), 90 * GB)
-    plain = memory.Job(of_1b().size, Precision(), 1, 2048)
+    plain = memory.Workload(of_1b().size, Precision(), 1, 2048)
     assert memory.of(plain).gathered == 0, "one worker in float32 computes with its own weights"
 
 
