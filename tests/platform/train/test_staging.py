@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
@@ -61,3 +62,17 @@ def test_memory_to_pin_has_pages_of_its_own_and_the_layout_of_the_tensor() -> No
     made.copy_(like)
     assert torch.equal(made, like) and not other.any()
     assert made.untyped_storage().nbytes() == like.nbytes, "or a checkpoint would copy it once more to write it"
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU; none has run this yet")
+def test_on_a_gpu_the_next_step_waits_for_the_copy() -> None:
+    module, staging = nn.Linear(4096, 4096).cuda(), Staging("cuda")
+    optimizer = torch.optim.AdamW(module.parameters(), 1e-2)
+    for _ in range(3):
+        module(torch.ones(2, 4096, device="cuda")).sum().backward()
+        before = module.weight.detach().clone()
+        copied, whole = staging.copy(state_of(module, optimizer, 1), optimizer)
+        optimizer.step()
+        whole()
+        assert torch.equal(copied["model"]["weight"], before.cpu()) and not torch.equal(module.weight, before)
+    staging.close()
