@@ -45,7 +45,8 @@ ROOM = 0.9
 @dataclass(frozen=True)
 class Workload:
     """What a worker trains: micro-batches of `rows` of `length` tokens, among `world` workers. `trained` weights of all
-    have gradients; None: all. `copies` are further values per weight that penalties keep in their state."""
+    have gradients; None: all. `copies` are further values per weight that penalties keep in their state.
+    `logits_at_once` is how many logits a loss that is computed in parts holds; None: those of a whole micro-batch."""
 
     size: ModelSize
     precision: Precision
@@ -57,6 +58,7 @@ class Workload:
     keep_gathered: bool = False
     recompute: bool = False
     compile: bool = False
+    logits_at_once: int | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def of(job: Workload) -> Memory:
         state=ceil(FLOAT32 * shard / job.world),
         gathered=_gathered(job) * compute,
         activations=activations,
-        logits=PER_LOGIT * tokens * size.vocabulary,
+        logits=PER_LOGIT * min(tokens * size.vocabulary, job.logits_at_once or tokens * size.vocabulary),
     )
 
 

@@ -74,6 +74,7 @@ def test_a_1b_of_eight_rows_fits_an_h100_only_compiled_or_recomputed() -> None:
         "9.92 GB), and its device has 80.0 GB; lower resources.micro_batch_rows from 8 to 4, or take more "
         "resources.workers, or set resources.recompute: true"
     )
+    assert memory.of(of_1b(logits_at_once=1 << 28)).logits == 12 << 28, "a loss in parts does not hold them all"
     memory.check(of_1b(), 141 * GB, "on an H200")
     memory.check(of_1b(), None, "on a CPU")
 
