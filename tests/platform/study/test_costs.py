@@ -22,7 +22,7 @@ from ticlm.methods.timeline import Imported
 from ticlm.platform.cli import plan_view
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import Plan, make
-from ticlm.platform.study.settings import Study
+from ticlm.platform.study.settings import Study, load
 
 Studies = Callable[..., Study]
 STEP_1 = {"schedule": {"max_rate": 5e-3, "warmup_steps": 1}}
