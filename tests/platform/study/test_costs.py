@@ -165,14 +165,14 @@ def test_a_round_of_json_names_the_runs_that_train_it(toy_study: Studies, toy_ro
 
 
 def test_a_plan_tells_the_memory_of_a_worker_and_what_to_do_if_it_does_not_fit(toy_study: Studies) -> None:
-    study = load("tic-lm-3b-220b")
-    found = priced(study)["cost"]["memory"]
+    whole = planned("tic-lm-3b-220b")
+    found = plan_view.describe(whole, Machine())["cost"]["memory"]
     assert (found["workers"], found["rows"], found["of"]) == (8, 8, 80 * 10**9) and found["remedies"] == ""
     assert found["total"] == found["state"] + found["gathered"] + found["activations"] + found["logits"]
-    assert "memory: at least " in printed(study) and " of the 80.0 GB of one H100\n" in printed(study)
+    assert "memory: at least " in printed(whole) and " of the 80.0 GB of one H100\n" in printed(study)
     assert "of the 24.0 GB of one L4: it does not fit; lower resources.micro_batch_rows from 8" in printed(
-        study, Machine("l4")
+        whole, Machine("l4")
     ).replace("\n", " ")
-    again = study.model_copy(update={"resources": study.resources.model_copy(update={"recompute": True})})
+    again = whole.study.model_copy(update={"resources": whole.study.resources.model_copy(update={"recompute": True})})
     assert priced(again)["cost"]["memory"]["activations"] < found["activations"] / 5
-    assert "memory:" not in printed(toy_study(corpus="synthetic")), "a toy fits anything"
+    assert "memory:" not in printed(make(toy_study(corpus="synthetic"), None)), "a toy fits anything"
