@@ -62,7 +62,9 @@ def serve(run: Callable[[int, int], dict[str, float]]) -> None:
         print(json.dumps(run(request["steps"], request["number"])), file=answers, flush=True)
 
 
-def chain_side(corpus: str, method: str = "replay-half") -> Callable[[int, int], dict[str, float]]:
+def chain_side(
+    corpus: str, method: str = "replay-half", compiled: bool = False
+) -> Callable[[int, int], dict[str, float]]:
     """The rounds of a method in this process, from shards to published models."""
     import torch
 
@@ -75,7 +77,7 @@ def chain_side(corpus: str, method: str = "replay-half") -> Callable[[int, int],
 
     def run(steps: int, number: int) -> dict[str, float]:
         with tempfile.TemporaryDirectory() as root:
-            made = plan.make(_study(settings, corpus, steps, number, method), root)
+            made = plan.make(_study(settings, corpus, steps, number, method, compiled), root)
             marks: list[tuple[float, float]] = []
 
             def mark(event: Any) -> None:
@@ -197,7 +199,7 @@ def _module(seed: int) -> Any:
     return build.scratch(made, Causal(), seed).train()
 
 
-def _study(study: Any, corpus: str, steps: int, seed: int, method: str) -> Any:
+def _study(study: Any, corpus: str, steps: int, seed: int, method: str, compiled: bool = False) -> Any:
     budget = steps * ROWS * LENGTH
     schedule = {"kind": "cosine", "max_rate": 1e-3, "end_rate": 1e-4, "warmup_steps": 2}
     change: dict[str, Any] = {"base": method, "seeds": [seed], "schedule": {"max_rate": 1e-3, "warmup_steps": 2}}
@@ -213,7 +215,7 @@ def _study(study: Any, corpus: str, steps: int, seed: int, method: str) -> Any:
         initial={"budget": ROWS * LENGTH * 4, "schedule": schedule, "seed": seed},
         continual_tokens={"per_period": budget},
         methods=[change],
-        resources={"trainer": "process"},
+        resources={"trainer": "process", "compile": compiled},
     )
 
 
