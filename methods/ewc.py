@@ -84,6 +84,9 @@ class EWCState:
     def loss(self, batch: Batch, logits: Tensor) -> Tensor | None:
         return None
 
+    def target(self, batch: Batch) -> None:
+        return None
+
     def pull(self, name: str, parameter: Tensor) -> None:
         assert parameter.grad is not None
         moved = local_shard(parameter) - self.anchor[name]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ticlm.methods.seams import Batch, Context, Penalty
+from ticlm.methods.seams import Batch, Context, Penalty, Target
 from ticlm.methods.timeline import Imported
 
 if TYPE_CHECKING:
@@ -48,13 +48,24 @@ class LwFState:
         self.setting, self.teacher = setting, teacher
 
     def loss(self, batch: Batch, logits: Tensor) -> Tensor:
+        teacher = self._taught(batch).float()
+        # In this order of products: another one rounds differently.
+        scale = self._scale(logits.shape[-1])
+        return self.setting.weight * scale * divergence(logits, teacher, batch.weights, self.setting.temperature)
+
+    def target(self, batch: Batch) -> Target:
+        logits = self._taught(batch)
+        return Target(logits, self.setting.temperature, self.setting.weight * self._scale(logits.shape[-1]))
+
+    def _taught(self, batch: Batch) -> Tensor:
         import torch
 
         with torch.no_grad():
-            teacher = self.teacher(**batch.arguments).logits.float()
-        setting = self.setting
-        scale = setting.temperature**2 if setting.reduction == "tokens" else 1 / logits.shape[-1]
-        return setting.weight * scale * divergence(logits, teacher, batch.weights, setting.temperature)
+            logits: Tensor = self.teacher(**batch.arguments).logits
+        return logits
+
+    def _scale(self, vocabulary: int) -> float:
+        return self.setting.temperature**2 if self.setting.reduction == "tokens" else 1 / vocabulary
 
     def pull(self, name: str, parameter: Tensor) -> None: ...
 

@@ -209,9 +209,22 @@ class Optimizer(Settings):
         """
 
 
+@dataclass(frozen=True)
+class Target:
+    """Predictions that a model is drawn to: factor · Σ weights · KL(softmax(logits / T) ‖ softmax(own logits / T)) over
+    positions is added to its loss, in nats, at the temperature T. `logits` are [rows, length, vocabulary]."""
+
+    logits: Tensor
+    temperature: float
+    factor: float
+
+
 class PenaltyState(Protocol):
     """A penalty during a round. Its state dict is part of the round's checkpoints. It has all its keys from the start,
-    because a checkpoint is loaded into it."""
+    because a checkpoint is loaded into it.
+
+    A state may have a method `target(batch)` that says the same as its `loss`: a Target, or None where that is None.
+    If all states of a round have it, a compiled model calls it instead, and never holds whole logits."""
 
     def loss(self, batch: Batch, logits: Tensor) -> Tensor | None:
         """Return a term in nats, summed over this micro-batch's weighted targets, or None. `logits` are float32 [rows,

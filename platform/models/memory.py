@@ -38,6 +38,9 @@ COMPILED = 6, 3
 PER_LOGIT = 12
 """Bytes per logit: it and its gradient in float32, and a temporary."""
 
+LOGITS_AT_ONCE = 1 << 28
+"""Logits that a loss in parts holds on a GPU (`train/fused.py`): 512 MB in bfloat16."""
+
 ROOM = 0.9
 """Share of a device that a choice of ours may fill by this estimate: allocators lose some."""
 

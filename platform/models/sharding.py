@@ -19,6 +19,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import local_shard
+from ticlm.platform.models import compiled
 from ticlm.platform.models.adapter_stack import extend
 from ticlm.platform.models.build import from_config
 from ticlm.platform.models.settings import Precision
@@ -64,9 +65,17 @@ def local_group(precision: Precision, wanted: str) -> Iterator[str]:
         dist.destroy_process_group()
 
 
-def place(module: nn.Module, precision: Precision, workers: Workers, keep_gathered: bool = False) -> nn.Module:
+def place(
+    module: nn.Module,
+    precision: Precision,
+    workers: Workers,
+    keep_gathered: bool = False,
+    compile: bool = False,
+    recomputes: bool = False,
+) -> nn.Module:
     """Put a module on its device, sharded over the workers (FSDP2, a unit per block). A single worker in float32 keeps
-    it whole. FSDP2 adds up gradients, and divides by nothing.
+    it whole. FSDP2 adds up gradients, and divides by nothing. With `compile`, its blocks are compiled; with
+    `recomputes`, they compute their forward pass once more in the backward pass (`recompute`).
 
     With `keep_gathered`, the weights of a unit are gathered (on one worker: cast) once a step, and kept whole in the
     dtype of the computation until the step's last micro-batch is done (`gathered_until`). Else they are gathered twice
@@ -74,6 +83,10 @@ def place(module: nn.Module, precision: Precision, workers: Workers, keep_gather
 
     Every rank brings the same whole module, so nothing needs to be sent; until then each rank holds it in host memory.
     """
+    if compile:
+        compiled.prepare(module, _blocks(module), workers.device)
+    if recomputes:  # around what is compiled
+        recompute(module)
     for block in _blocks(module):
         block.register_forward_pre_hook(_through_identities, with_kwargs=True)
     placed = _shard(module, precision, workers, keep_gathered)
@@ -174,6 +187,8 @@ def twin(module: nn.Module, objective: AnyObjective, precision: Precision, worke
         copy = from_config(module.config, objective)
         for depth, adapter in enumerate(stack[: len(stack) - new]):
             extend(copy, adapter, depth)
+    if compiled.is_compiled(module):
+        compiled.compile_blocks(_blocks(copy))
     made = _shard(copy, precision, workers).to_empty(device=workers.device)
     theirs = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
     with torch.no_grad():

@@ -148,7 +148,8 @@ def memory_job(size: ModelSize, study: Study, rounds: Collection[Round], workers
         trained=0 if all(spec.recipe.frozen == "all" for spec in rounds) else None,
         copies=max((penalty.saved_copies for penalty in penalties), default=0),
         recompute=resources.recompute,
-        compile=resources.compile,
+        compile=resources.compile is not False,  # on a GPU
+        logits_at_once=memory.LOGITS_AT_ONCE if resources.compile is not False else None,
     )
 
 

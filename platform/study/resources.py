@@ -81,8 +81,8 @@ class Resources(Settings):
     """CPU threads of torch in each worker; weights are the same to the bit only with the same number."""
     micro_batch_rows: int | None = Field(None, gt=0)
     """Rows that a worker computes at once; by default one micro-batch for each of a chain's most workers."""
-    compile: bool = False
-    """Whether the model is compiled by torch."""
+    compile: bool | Literal["auto"] = "auto"
+    """Whether the model and its loss are compiled by torch, which rounds differently; `auto` compiles on GPUs."""
     recompute: bool = False
     """Whether each block keeps only its inputs for the backward pass and is computed once more there: a third more work
     in a fraction of the memory, and the same bits."""

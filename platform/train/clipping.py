@@ -11,9 +11,18 @@ from ticlm.methods.seams import local_shard
 from ticlm.platform.models.sharding import Workers
 
 
-def scale(trained: Sequence[nn.Parameter], factor: Tensor) -> None:
-    """Multiply the gradients by `factor`, a tensor without axes."""
+def scale(trained: Sequence[nn.Parameter], factor: Tensor, optimizer: torch.optim.Optimizer) -> None:
+    """Multiply the gradients by `factor`, a tensor without axes; or have the optimizer do so in its next step, where a
+    GPU's can."""
+    if factor.is_cuda and isinstance(optimizer, torch.optim.AdamW) and optimizer.defaults.get("fused"):
+        scale_in_step(factor, optimizer)  # a pass over all gradients less
+        return
     torch._foreach_mul_([local_shard(p.grad) for p in trained if p.grad is not None], factor)
+
+
+def scale_in_step(factor: Tensor, optimizer: torch.optim.AdamW) -> None:
+    """Have the next step of a fused optimizer multiply the gradients by `factor`: it divides them by `grad_scale`."""
+    optimizer.grad_scale = factor.reciprocal()  # type: ignore[attr-defined]
 
 
 def squared_rows(trained: Sequence[nn.Parameter], workers: Workers) -> Tensor:
@@ -23,7 +32,10 @@ def squared_rows(trained: Sequence[nn.Parameter], workers: Workers) -> Tensor:
     Rows are counted along the first axis, those of a single expert's matrices along the second, so that no shard begins
     inside a row (see `sharding.cut_axis`).
     """
-    found = torch.zeros(sum(_rows(p) for p in trained), dtype=torch.float64, device=workers.device)
+    # On the CPU each row is summed by itself. A GPU spreads the sum of a row over more threads if there are few rows.
+    # There it is taken in float64 and rounded, after which the order shows in hardly any row.
+    wide = torch.float64 if torch.device(workers.device).type == "cuda" else torch.float32
+    found = torch.zeros(sum(_rows(p) for p in trained), dtype=wide, device=workers.device)
     end = 0
     for parameter in trained:
         assert parameter.grad is not None
@@ -33,17 +45,9 @@ def squared_rows(trained: Sequence[nn.Parameter], workers: Workers) -> Tensor:
         # FSDP2 cuts rows as torch.chunk does: as many for each rank as the first needs, and the last ranks get the rest
         begin += min(-(-_rows(parameter) // workers.world) * workers.rank, _rows(parameter))
         rows = rows.flatten(1) if rows.ndim > 1 else rows.reshape(-1, 1)
-        found[begin : begin + len(rows)] = _norms(rows)
-    return found.square_()
-
-
-def _norms(rows: Tensor) -> Tensor:
-    """Return the L2 norm of each row, float32[rows]. It depends on this row alone."""
-    # On the CPU each row is summed by itself. A GPU spreads the sum of a row over more threads if there are few rows.
-    # There it is taken in float64 and rounded, after which the order shows in hardly any row.
-    wide = torch.float64 if rows.is_cuda else torch.float32
-    norms: Tensor = torch.linalg.vector_norm(rows, dim=1, dtype=wide)
-    return norms.float()
+        # Written where it belongs: one kernel for each weight. `_foreach_norm` has no norm of rows.
+        torch.linalg.vector_norm(rows, dim=1, dtype=wide, out=found[begin : begin + len(rows)])
+    return found.float().double().square_()
 
 
 def _rows(parameter: nn.Parameter) -> int:

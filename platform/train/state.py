@@ -12,7 +12,7 @@ from ticlm.core.mixture import Mixture, Source
 from ticlm.core.store import Store
 from ticlm.methods.seams import Context, PenaltyState, RoundPosition
 from ticlm.methods.timeline import Imported
-from ticlm.platform.models import folders, sharding
+from ticlm.platform.models import compiled, folders, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.round import Round, Segment
 from ticlm.platform.train.loader import LoaderSpec, RankReader
@@ -82,7 +82,8 @@ def _teacher(spec: Round, module: nn.Module, workers: Workers, imported: Importe
         copy = sharding.twin(module, spec.recipe.objective, spec.recipe.precision, workers)
     else:
         with Store(imported.path).local("") as folder:
-            copy = sharding.place(folders.load(folder, spec.recipe.objective), spec.recipe.precision, workers)
+            loaded = folders.load(folder, spec.recipe.objective)
+            copy = sharding.place(loaded, spec.recipe.precision, workers, compiled.is_compiled(module))
     return copy.requires_grad_(False).eval()
 
 

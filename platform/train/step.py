@@ -18,14 +18,17 @@ from torch import Tensor, nn
 from ticlm.core.seeds import keyed
 from ticlm.core.token_rows import Tokens
 from ticlm.methods.seams import Batch, PenaltyState
+from ticlm.platform.models.compiled import is_compiled
 from ticlm.platform.models.sharding import Workers, gathered_until, turn_of
 from ticlm.platform.study.round import RoundRecipe
+from ticlm.platform.train import fused
 from ticlm.platform.train.clipping import scale, squared_rows
+from ticlm.platform.train.device import LateNumbers, attention, sent
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """What one step measured, over all ranks.
+    """The numbers that one step measured, over all ranks.
 
     `loss` is the mean −log P per weighted target of the global batch, without z-loss and penalties. `votes` are the
     votes of all ranks, summed.
@@ -34,6 +37,19 @@ class StepResult:
     loss: float
     gradient_norm: float
     votes: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class LaunchedStep:
+    """A step that the device may not have finished yet. `targets` is the number of weighted targets of all ranks."""
+
+    numbers: LateNumbers
+    targets: float
+
+    def measured(self) -> StepResult:
+        """Wait for the step, and return what it measured."""
+        nll, norm, *votes = self.numbers.read()
+        return StepResult(nll / self.targets, norm, tuple(votes))
 
 
 def train_step(
@@ -46,13 +62,14 @@ def train_step(
     micro_rows: int | None,
     votes: Sequence[float] = (),
     dropout_key: Sequence[int] = (),
-) -> StepResult:
+) -> LaunchedStep:
     """Take one step: forward, backward and update on this rank's rows of one global batch.
 
     The masks of dropout are drawn by `dropout_key` and the number of the micro-batch.
     """
     rows = tensors(columns, workers)
-    nll, targets = backward(module, recipe, rows, workers, micro_rows, penalties, dropout_key=dropout_key)
+    with attention(workers.device):
+        nll, targets = backward(module, recipe, rows, workers, micro_rows, penalties, dropout_key=dropout_key)
     if penalties:
         for name, parameter in module.named_parameters():
             if parameter.grad is not None:
@@ -65,15 +82,15 @@ def train_step(
     squares, nll, voted = torch.split(_summed(torch.cat(parts), workers), [len(part) for part in parts])
     norm = squares.sum().sqrt()
     # 1e-6 as in torch.nn.utils.clip_grad_norm_
-    scale(trained, (recipe.loss.clip_norm / (norm + 1e-6)).clamp(max=1.0).float())
+    scale(trained, (recipe.loss.clip_norm / (norm + 1e-6)).clamp(max=1.0).float(), optimizer)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
-    return StepResult(float(nll.sum()) / targets, float(norm), tuple(voted.tolist()))
+    return LaunchedStep(LateNumbers(torch.cat([nll.sum()[None], norm[None], voted])), targets)
 
 
 def tensors(columns: Mapping[str, Tokens], workers: Workers) -> dict[str, Tensor]:
     """Return rows of shards as tensors int64[rows, length] on this worker's device."""
-    return {name: torch.from_numpy(values.astype("int64")).to(workers.device) for name, values in columns.items()}
+    return {name: sent(values, workers.device) for name, values in columns.items()}
 
 
 def backward(
@@ -127,6 +144,8 @@ def _turns(
         number = now * workers.world + workers.rank
         if number >= count:
             part = {n: torch.arange(v.shape[1], device=v.device).remainder(2)[None] for n, v in rows.items()}
+            if is_compiled(module):  # of a shape that has its graph already
+                part = {name: row.repeat(size, 1) for name, row in part.items()}
         if turn is not None:
             turn.count = min(workers.world, count - now * workers.world)
             turn.first, turn.last = now == 0, now == turns - 1
@@ -145,11 +164,13 @@ def losses(
     """Return (loss that is minimised, −log P) in nats, both float32 without axes: sums over the weighted targets of
     these rows."""
     arguments, labels, weights = recipe.objective(rows)
-    logits = module(**arguments).logits.float()
-    weights = torch.ones_like(labels, dtype=logits.dtype) if weights is None else weights
+    weights = torch.ones_like(labels, dtype=torch.float32) if weights is None else weights
     factor = recipe.loss.z_loss if z_loss else 0.0
-    loss, nll = _TokenLoss.apply(logits, labels, weights, factor)  # type: ignore[no-untyped-call]
     batch = Batch(arguments, labels, weights)
+    if fused.is_possible(module, penalties):
+        return fused.losses(module, batch, penalties, factor)
+    logits = module(**arguments).logits.float()
+    loss, nll = _TokenLoss.apply(logits, labels, weights, factor)  # type: ignore[no-untyped-call]
     for penalty in penalties:
         extra = penalty.loss(batch, logits)
         if extra is not None:

@@ -5,7 +5,6 @@ The same code runs in this process, in plain gloo processes, and under Ray Train
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,20 +14,23 @@ import torch
 from torch import nn
 
 from ticlm.core import paths
-from ticlm.core.errors import Diverged, InputError, RunError
+from ticlm.core.errors import InputError, RunError
 from ticlm.core.reading import own_faults
 from ticlm.core.store import Attempt, Store, read_record
-from ticlm.platform.models import adapter_stack, build, folders, memory, sharding
+from ticlm.core.token_rows import Tokens
+from ticlm.platform.models import adapter_stack, build, compiled, folders, memory, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.identity import content
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.checkpoint import Writer, newest, restore
-from ticlm.platform.train.loader import LoaderSpec, RankBatch, RankReader, stream
+from ticlm.platform.train.device import is_gpu
+from ticlm.platform.train.diverged import diverged
+from ticlm.platform.train.loader import LoaderSpec, RankBatch, stream
 from ticlm.platform.train.mid_round import publish_mid_round
 from ticlm.platform.train.publish import publish
 from ticlm.platform.train.state import RunningRound, start
-from ticlm.platform.train.step import StepResult, is_finite, train_step
+from ticlm.platform.train.step import LaunchedStep, is_finite, train_step
 from ticlm.platform.train.step_log import StepLog, step_log
 
 Report = Callable[[Mapping[str, Any]], None]
@@ -44,7 +46,8 @@ def run_chain(
 
     Training starts from the newest valid checkpoint: a finished round's weights, or a mid-round state, which any number
     of workers may have written. `report` gets progress events. `urgent` is called at every step: when it becomes true
-    on a rank, a checkpoint is complete before the next step. Raises Diverged if a loss or gradient is not a number.
+    on a rank, a checkpoint is complete before the next step; on a GPU, before the step after that. Raises Diverged if a
+    loss or gradient is not a number.
     """
     torch.set_num_threads(work.resources.threads)
     store = work.store
@@ -53,7 +56,7 @@ def run_chain(
         _check_imported(work)
         resume = workers.agree(newest(store, paths.round_folder(work.ids[first])) if workers.rank == 0 else None)
         writer, log = Writer(store, workers), step_log(workers)
-        chain = _Chain(work, workers, report, urgent, store, writer, log)
+        chain = _Chain(work, workers, report, urgent, store, writer, log, lateness(workers))
         try:
             with own_faults.faults_as(RunError, own_faults.PROGRAMMING):
                 chain.run(first, resume)
@@ -62,6 +65,11 @@ def run_chain(
         finally:
             writer.close()
     return list(work.ids)
+
+
+def lateness(workers: Workers) -> int:
+    """Return how many steps later the numbers of a step are read: one on a GPU, which would else stand still."""
+    return 1 if is_gpu(workers.device) else 0
 
 
 def _check_imported(work: ChainWork) -> None:
@@ -75,9 +83,23 @@ def _done(store: Store, round_id: str) -> bool:
     return read_record(store, paths.round_folder(round_id)) is not None
 
 
+@dataclass(frozen=True)
+class _Launched:
+    """A step (from 0) of a round whose numbers were not read yet, its learning rate and this rank's rows."""
+
+    launched: LaunchedStep
+    number: int
+    rate: float
+    columns: Mapping[str, Tokens]
+
+
 @dataclass
 class _Chain:
-    """One rank's part of a chain while it trains."""
+    """One rank's part of a chain while it trains.
+
+    The numbers of a step are read when `late` more steps are launched, so that a GPU has work while the host reads. All
+    are read before a checkpoint, a model or a record is written: what is no number never gets into one.
+    """
 
     work: ChainWork
     workers: Workers
@@ -86,6 +108,7 @@ class _Chain:
     store: Store
     writer: Writer
     log: StepLog | None
+    late: int = 0
     period: str = ""
     job: memory.Workload | None = None
     """What this worker needs memory for."""
@@ -148,32 +171,29 @@ class _Chain:
         recipe = self.work.rounds[number].recipe
         module = self._starting_module(number)
         adapter_stack.prepare(module, recipe.adapter, recipe.frozen, recipe.seed)
+        resources = self.work.resources
         self.job = job = self._job(module, number)
         capacity = sharding.memory_of(self.workers.device)
         memory.check(job, capacity, f"period {self.period}")
-        if self.work.resources.recompute:
-            sharding.recompute(module)
         keep = self.workers.agree(memory.keeps_gathered(job, capacity))
-        module = sharding.place(module, recipe.precision, self.workers, keep)
-        if self.work.resources.compile:
-            module.compile()
-        return module
+        return sharding.place(module, recipe.precision, self.workers, keep, job.compile, resources.recompute)
 
     def _job(self, module: Any, number: int) -> memory.Workload:
         """Return what this worker needs memory for in round `number`, whose module is whole and prepared."""
         spec, resources = self.work.rounds[number], self.work.resources
         recipe, weights = spec.recipe, list(module.parameters())
-        rows = self.work.micro_rows or -(-recipe.batch_rows // self.workers.world)
+        compiles = compiled.is_wanted(resources.compile, self.workers.device)
         return memory.Workload(
             build.with_shape(module.config, sum(one.numel() for one in weights)),
             recipe.precision,
-            rows=min(rows, recipe.batch_rows),
+            rows=min(self.work.micro_rows or -(-recipe.batch_rows // self.workers.world), recipe.batch_rows),
             length=recipe.length,
             world=self.workers.world,
             trained=sum(one.numel() for one in weights if one.requires_grad),
             copies=sum(penalty.saved_copies for penalty in recipe.penalties),
             recompute=resources.recompute,
-            compile=resources.compile,
+            compile=compiles,
+            logits_at_once=memory.LOGITS_AT_ONCE if compiles else None,
         )
 
     def _starting_module(self, number: int) -> nn.Module:
@@ -193,7 +213,7 @@ class _Chain:
         spec, resources = running.round, self.work.resources
         cadence, to_publish = resources.cadence, self.work.mid_round_steps[number] if self.work.mid_round_steps else ()
         saved = reported = running.began = time.monotonic()
-        first, was_urgent = running.step, False
+        first, was_urgent, launched = running.step, False, list[_Launched]()
         while running.step < spec.steps:
             batch = next(batches)
             if (batch.round, batch.step) != (number, running.step):
@@ -206,7 +226,7 @@ class _Chain:
             clock = not self.writer.is_busy and cadence.due(
                 time.monotonic() - saved, self.writer.seconds, running.expected_seconds, self.writer.stall
             )
-            result = train_step(
+            step = train_step(
                 running.module,
                 running.optimizer,
                 running.penalties,
@@ -217,15 +237,19 @@ class _Chain:
                 votes=(clock and self.workers.rank == 0, self.urgent()),  # clocks differ: that of rank 0 decides
                 dropout_key=running.dropout_key,
             )
-            if not is_finite(result):
-                raise self._no_number(result, number, running.step, attempt)
-            if self.log is not None:
-                self.log.add(self.work.ids[number], running.step, batch.columns)
+            launched.append(_Launched(step, running.step, rate, batch.columns))
             running.step += 1
-            running.history.append([result.loss, rate, result.gradient_norm])
+            at_step = cadence.steps is not None and running.step % cadence.steps == 0
+            stops = at_step or running.step in to_publish or running.step == spec.steps
+            votes = self._read(launched, 0 if stops else self.late, running, number, attempt)
+            due = at_step if cadence.steps is not None else any(clock for clock, _ in votes)
+            hurry = not was_urgent and any(urgent for _, urgent in votes)
+            if due or hurry:
+                votes += self._read(launched, 0, running, number, attempt)
+            was_urgent = votes[-1][1] if votes else was_urgent
             now = time.monotonic()
             running.trained_steps, running.seconds = running.step - first, now - running.began
-            if now - reported > 0.5 or running.step == spec.steps:  # steps of a toy take milliseconds
+            if running.history and (now - reported > 0.5 or running.step == spec.steps):  # a toy's steps: milliseconds
                 reported = now
                 self.report(self._progress(running, number))
             if running.trained_steps == 1:
@@ -234,10 +258,6 @@ class _Chain:
                 self.writer.wait()  # no record of this round before that of the round before
                 running.began += time.monotonic() - now
                 publish_mid_round(running, self.work, attempt, self.workers)
-            due, alarm = (vote > 0 for vote in result.votes)
-            hurry, was_urgent = alarm and not was_urgent, alarm
-            if cadence.steps is not None:
-                due = running.step % cadence.steps == 0
             if (due or hurry) and running.step < spec.steps:
                 saved = time.monotonic()
                 self.writer.save(attempt, running)
@@ -245,23 +265,22 @@ class _Chain:
                     self.writer.wait()
                     self.workers.barrier()
 
-    def _no_number(self, result: StepResult, number: int, step: int, attempt: Attempt) -> Diverged:
-        """Return the error of a step whose loss or gradient is not a number. It names the step and its rows; rank 0
-        writes all of them to the store."""
-        period = self.work.rounds[number].period
-        rows = RankReader(
-            LoaderSpec(self.work.rounds, self.work.corpora, last_visible_period=self.work.last_visible_period)
-        ).rows(number, step)
-        path = paths.not_a_number(attempt.path)
-        if self.workers.rank == 0:
-            named = {str(source): positions for source, positions in rows.items()}
-            self.store.write(path, json.dumps({"period": period, "step": step, "rows": named}).encode())
-        few = [f"{source} row {position}" for source, positions in rows.items() for position in positions]
-        return Diverged(
-            f"period {period}, step {step}: loss {result.loss}, gradient norm {result.gradient_norm}; the last good "
-            f"checkpoint is kept; lower the learning rate, or look at the step's rows: {', '.join(few[:4])}"
-            f"{f' and {len(few) - 4} more' if len(few) > 4 else ''} (all in {self.store.uri(path)})"
-        )
+    def _read(
+        self, launched: list[_Launched], keep: int, running: RunningRound, number: int, attempt: Attempt
+    ) -> list[tuple[bool, bool]]:
+        """Wait for all launched steps but the last `keep`, oldest first, and add them to the history. Returns the votes
+        of each: for a checkpoint, and for one without delay. Raises Diverged at the first that is not a number."""
+        votes = []
+        while len(launched) > keep:
+            step = launched.pop(0)
+            result = step.launched.measured()
+            if not is_finite(result):
+                raise diverged(self.work, number, step.number, result, attempt, self.workers.rank == 0)
+            if self.log is not None:
+                self.log.add(self.work.ids[number], step.number, step.columns)
+            running.history.append([result.loss, step.rate, result.gradient_norm])
+            votes.append((result.votes[0] > 0, result.votes[1] > 0))
+        return votes
 
     def _progress(self, running: RunningRound, number: int) -> dict[str, Any]:
         before = sum(r.steps for r in self.work.rounds[:number])

@@ -22,7 +22,7 @@ from ticlm.methods.timeline import Imported
 from ticlm.platform.cli import plan_view
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import Plan, make
-from ticlm.platform.study.settings import Study, load
+from ticlm.platform.study.settings import Study
 
 Studies = Callable[..., Study]
 STEP_1 = {"schedule": {"max_rate": 5e-3, "warmup_steps": 1}}
@@ -169,7 +169,7 @@ def test_a_plan_tells_the_memory_of_a_worker_and_what_to_do_if_it_does_not_fit(t
     found = plan_view.describe(whole, Machine())["cost"]["memory"]
     assert (found["workers"], found["rows"], found["of"]) == (8, 8, 80 * 10**9) and found["remedies"] == ""
     assert found["total"] == found["state"] + found["gathered"] + found["activations"] + found["logits"]
-    assert "memory: at least " in printed(whole) and " of the 80.0 GB of one H100\n" in printed(study)
+    assert "memory: at least " in printed(whole) and " of the 80.0 GB of one H100\n" in printed(whole)
     assert "of the 24.0 GB of one L4: it does not fit; lower resources.micro_batch_rows from 8" in printed(
         whole, Machine("l4")
     ).replace("\n", " ")

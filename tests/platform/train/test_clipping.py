@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ticlm.methods.steps.adamw import ShardableAdamW
 from ticlm.platform.models.sharding import Workers, cut_axis
-from ticlm.platform.train.clipping import squared_rows
+from ticlm.platform.train.clipping import scale_in_step, squared_rows
 
 SHAPES: list[tuple[int, ...]] = [(7, 3), (64, 17), (3, 70_000), (5,), (1, 9), (4, 3, 5), (1, 24, 5), (1, 7, 5)]
 
@@ -46,3 +47,18 @@ def test_the_squares_of_rows_sum_to_the_squared_norm() -> None:
         weight.grad = torch.randn(weight.shape, generator=draw)
     expected = torch.cat([w.grad.flatten() for w in weights if w.grad is not None]).double().norm()
     torch.testing.assert_close(squared_rows(weights, Workers()).sum().sqrt(), expected, rtol=1e-6, atol=0)
+
+
+def test_the_optimizer_scales_as_a_pass_before_it_would() -> None:
+    """Several steps, each with a factor of its own, powers of two: a division by their inverse rounds nothing."""
+    draw = torch.Generator().manual_seed(2)
+    start = torch.randn(4, 16, generator=draw)
+    ours, plain = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    optimizers = [ShardableAdamW([p], lr=0.1, fused=True) for p in (ours, plain)]
+    for factor in (1.0, 0.25, 0.5):
+        gradient = torch.randn(4, 16, generator=draw)
+        ours.grad, plain.grad = gradient.clone(), gradient * factor
+        scale_in_step(torch.tensor(factor), optimizers[0])
+        for optimizer in optimizers:
+            optimizer.step()
+        assert torch.equal(ours, plain)

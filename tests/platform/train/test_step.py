@@ -73,7 +73,7 @@ def step(
     module = toy_module()
     before = {name: p.detach().clone() for name, p in module.named_parameters()}
     optimizer = torch.optim.SGD(module.parameters(), lr=1.0)
-    result = train_step(module, optimizer, penalties, recipe, {"tokens": ROWS}, Workers(), micro)
+    result = train_step(module, optimizer, penalties, recipe, {"tokens": ROWS}, Workers(), micro).measured()
     return result, {name: before[name] - p.detach() for name, p in module.named_parameters()}
 
 

@@ -68,9 +68,11 @@ def data_source(work: ChainWork, name: str) -> ChainWork:
     return replace(work, root=str(Path(work.root).parent / name))
 
 
+@pytest.mark.parametrize("late", [0, 1])
 def test_a_loss_that_is_no_number_stops_the_chain_and_keeps_the_checkpoint_before(
-    toy_root: Path, toy_study: MakeStudy
+    toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch, late: int
 ) -> None:
+    monkeypatch.setattr(trainer, "lateness", lambda _: late)
     wild = {"kind": "cosine", "max_rate": 1e30, "end_rate": 1e30, "warmup_steps": 0}
     work = chain_work(toy_study, toy_root, 1, methods=[{"base": "cyclic-cosine", "schedule": wild}])
     with pytest.raises(
@@ -204,8 +206,13 @@ def stop(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def test_an_urgent_checkpoint_is_whole_before_the_next_step(toy_root: Path, toy_study: MakeStudy) -> None:
-    """A node that is about to go says so; one checkpoint is made of that, not one a step."""
+@pytest.mark.parametrize(("late", "whole"), [(0, [None, None, None, "3", "3", "3"]), (1, [None] * 4 + ["4", "4"])])
+def test_an_urgent_checkpoint_is_whole_before_the_next_step(
+    toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch, late: int, whole: list[str | None]
+) -> None:
+    """A node that is about to go says so; one checkpoint is made of that, not one a step. Where numbers are read late,
+    so are votes."""
+    monkeypatch.setattr(trainer, "lateness", lambda _: late)
     work = chain_work(toy_study, toy_root, 1000, initial={"budget": {"steps": 6}, "schedule": SCHEDULE})
     store, seen = Store(toy_root), []
 
@@ -215,7 +222,7 @@ def test_an_urgent_checkpoint_is_whole_before_the_next_step(toy_root: Path, toy_
         return 3 <= len(seen) <= 5
 
     trainer.run_chain(work, Workers(), urgent=urgent)
-    assert seen[:6] == [None, None, None, "3", "3", "3"]
+    assert seen[:6] == whole
 
 
 @pytest.mark.parametrize(
@@ -340,9 +347,13 @@ def test_weights_pass_from_round_to_round_as_through_the_published_folder(toy_ro
     assert run(single) == expected
 
 
-def test_a_resumed_round_has_the_whole_history(toy_root: Path, toy_study: MakeStudy, run_until: RunUntil) -> None:
+@pytest.mark.parametrize("late", [0, 1])
+def test_a_resumed_round_has_the_whole_history(
+    toy_root: Path, toy_study: MakeStudy, run_until: RunUntil, monkeypatch: pytest.MonkeyPatch, late: int
+) -> None:
     work = chain_work(toy_study, toy_root)
     expected = run(work)
+    monkeypatch.setattr(trainer, "lateness", lambda _: late)
     again = data_source(work, "again")
     run_until(again, 1)
     run_until(again, 2)

@@ -1,0 +1,72 @@
+"""What a step does otherwise on a GPU, so that neither the host nor the device waits for the other: tokens on their way
+there, numbers on their way back, and the kernels of attention. On a CPU each is what it would be without this module.
+
+The branches for GPUs have not run on one yet; `tests/platform/train/test_device.py` runs what a CPU can.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from ticlm.core.token_rows import Tokens
+
+HOPPER = (9, 0)
+"""The compute capability from which cuDNN's attention is the fastest."""
+FASTEST_FIRST = [
+    SDPBackend.CUDNN_ATTENTION,
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+]
+
+
+def is_gpu(device: str) -> bool:
+    """Return whether a worker's device is a GPU."""
+    return torch.device(device).type == "cuda"
+
+
+def sent(values: Tokens, device: str) -> Tensor:
+    """Return token ids as int64 of the same shape on a device."""
+    if not is_gpu(device):
+        return torch.from_numpy(values.astype("int64")).to(device)
+    # A quarter of the bytes of int64, from pinned memory: the copy runs beside the kernels of the step before.
+    return widened(torch.from_numpy(np.ascontiguousarray(values)).pin_memory().to(device, non_blocking=True))
+
+
+def widened(tokens: Tensor) -> Tensor:
+    """Return unsigned token ids as int64."""
+    return tokens.to(torch.int64)
+
+
+class LateNumbers:
+    """float64 numbers that were computed on a device. Reading them waits for the operations before them, and for none
+    that came after."""
+
+    def __init__(self, values: Tensor) -> None:
+        self._host = values.to("cpu", non_blocking=values.is_cuda)  # torch copies into pinned memory then
+        self._arrived = torch.cuda.Event() if values.is_cuda else None  # type: ignore[no-untyped-call]
+        if self._arrived is not None:
+            self._arrived.record()
+
+    def read(self) -> list[float]:
+        if self._arrived is not None:
+            self._arrived.synchronize()
+        return list(self._host.tolist())
+
+
+def attention(device: str) -> AbstractContextManager[None]:
+    """Choose the kernels of attention inside the block: on a GPU of Hopper's kind or later the fastest that can do it,
+    in the order of `FASTEST_FIRST`; elsewhere torch chooses."""
+    if not is_gpu(device) or torch.cuda.get_device_capability() < HOPPER:
+        return nullcontext()
+    return in_order()
+
+
+def in_order() -> AbstractContextManager[None]:
+    """Try the kernels of attention in the order of `FASTEST_FIRST` inside the block."""
+    return sdpa_kernel(FASTEST_FIRST, set_priority=True)
