@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -30,18 +30,21 @@ def of_rounds(plan: Plan, keys: Sequence[str], machine: Machine) -> dict[str, An
     if plan.size is None or parameters is None:
         return dict.fromkeys(names)
     work = costs.work(plan.size, [plan.tree.rounds[key] for key in keys], plan.study.length)
-    hours = machine.hours(work.flops + work.added + work.sampling)
+    hours = machine.hours(work.flops + work.added + work.sampling, plan.study.precision.compute)
     disk = costs.published_bytes(parameters, sum(plan.tree.rounds[key].sample is None for key in keys))
     return dict(zip(names, (work.flops, work.with_attention, work.added, work.sampling, hours, disk)))
 
 
-def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any] | None:
+def describe(
+    plan: Plan, left: Sequence[str], machine: Machine, cells: Mapping[tuple[str, str], int] | None = None
+) -> dict[str, Any] | None:
     """Return what the rounds that are `left` to do cost on a machine, and by which assumptions; None if the model has
-    no size yet."""
+    no size yet. `cells` are those that are left to score, as in `evaluation`."""
     parameters = plan.parameters
     if plan.size is None or parameters is None or plan.vocabulary is None:
         return None
     study, rounds = plan.study, [plan.tree.rounds[key] for key in left]
+    compute = study.precision.compute
     work = costs.work(plan.size, rounds, study.length)
     flops = work.flops + work.added + work.sampling
     per_token = plan.size.flops_per_token(study.length)
@@ -62,19 +65,21 @@ def describe(plan: Plan, left: Sequence[str], machine: Machine) -> dict[str, Any
         "not_counted": list(work.not_counted),
         "frozen": bool(plan.adapted),
         "gpu": machine.gpu,
-        "peak_flops_per_s": costs.PEAKS[machine.gpu],
+        "compute": compute,
+        "peak_flops_per_s": costs.PEAKS[machine.gpu][compute],
         "utilisation": machine.utilisation,
-        "tokens_per_s_per_gpu": machine.flops_per_s / per_token[0],
-        "gpu_hours": machine.hours(flops),
+        "tokens_per_s_per_gpu": machine.flops_per_s(compute) / per_token[0],
+        "gpu_hours": machine.hours(flops, compute),
         "gpus": gpus,
-        "days": machine.hours(flops) / gpus / 24,
+        "days": machine.hours(flops, compute) / gpus / 24,
         "price_per_gpu_hour": machine.price,
-        "money": None if machine.price is None else machine.price * machine.hours(flops),
+        "money": None if machine.price is None else machine.price * machine.hours(flops, compute),
         "weights_bytes": costs.published_bytes(parameters, sum(spec.sample is None for spec in rounds) + (models or 0)),
         "inside_models": models,
         "checkpoint_bytes": costs.checkpoint_bytes(parameters, study, rounds, len(pending) - copies, copies),
         "shard_bytes": _shards(plan),
         "memory": _memory(plan, machine),
+        "evaluation": evaluation(plan, parameters, machine, cells),
     }
 
 
@@ -103,6 +108,33 @@ def _memory(plan: Plan, machine: Machine) -> dict[str, Any] | None:
     }
 
 
+def evaluation(
+    plan: Plan, parameters: int, machine: Machine, cells: Mapping[tuple[str, str], int] | None
+) -> dict[str, Any]:
+    """Return what the cells that are left to score cost on a machine, in the number type that is set and in the others.
+
+    `cells` are their numbers by task id and label; None before the corpus is there, when all cells of the study's
+    periods are counted, with as many rows as the packaged recipe makes.
+    """
+    from ticlm.platform.eval.counts import workload
+
+    found, compute = workload(plan, cells), plan.study.evaluate.compute
+    flops = costs.forward_flops(parameters, found.tokens)
+    hours = {one: machine.scoring_hours(flops, one) for one in costs.SCORING}
+    return {
+        "cells": found.cells,
+        "tokens": found.tokens,
+        "flops": flops,
+        "compute": compute,
+        "peak_flops_per_s": costs.PEAKS[machine.gpu][compute],
+        "utilisation": costs.SCORING[compute],
+        "gpu_hours": hours[compute],
+        "gpu_hours_by_compute": hours,
+        "money": None if machine.price is None else machine.price * hours[compute],
+        "not_counted": list(found.not_counted),
+    }
+
+
 def _shards(plan: Plan) -> int | None:
     """Return the bytes of all shards of training rows that the study reads; None without the corpus."""
     if plan.corpus is None:
@@ -118,13 +150,15 @@ def lines(cost: dict[str, Any] | None) -> list[str]:
     flops = f"{cost['flops']:.3g} FLOPs ({cost['flops_with_attention']:.3g} with attention)"
     added = f", and {cost['added_flops']:.2g} that penalties add" if cost["added_flops"] else ""
     added += f", and {cost['sampling_flops']:.2g} that sampling rows takes" if cost["sampling_flops"] else ""
-    unknown = ["evaluation", *(["what frozen weights save"] if cost["frozen"] else []), *cost["not_counted"]]
+    unknown = [*(["what frozen weights save"] if cost["frozen"] else []), *cost["not_counted"]]
+    rest = f"; not counted: {', '.join(unknown)}" if unknown else ""
     return [
         f"model: {cost['parameters']:,} parameters, "
         f"with the vocabulary of {cost['vocabulary_from']} ({cost['vocabulary']:,} tokens)",
-        f"training: {flops}{added}; not counted: {', '.join(unknown)}",
+        f"training: {flops}{added}{rest}",
         _hours(cost),
         *_fits(cost),
+        _evaluation(cost),
         _disk(cost),
     ]
 
@@ -143,14 +177,36 @@ def _hours(cost: dict[str, Any]) -> str:
     if hours < LEAST_HOURS:
         line = f"on one {gpu}: under {LEAST_HOURS:g} GPU-hours"
         return f"{line} (a model this small will use far less than {share} of it)"
-    where = f"at {share} of the {cost['peak_flops_per_s'] / 1e12:,.0f} TFLOP/s of one {gpu}"
-    shown = f"{hours:,.0f}" if hours >= 100 else f"{hours:,.1f}"
+    slower = "" if cost["compute"] == "bfloat16" else f" in {cost['compute']}"
+    where = f"at {share} of the {cost['peak_flops_per_s'] / 1e12:,.0f} TFLOP/s of one {gpu}{slower}"
+    shown = _number(hours)
     gpus = f"{cost['gpus']} GPUs" if cost["gpus"] > 1 else "one GPU"
     line = f"{where}: {cost['tokens_per_s_per_gpu']:,.0f} tokens/s a GPU, {shown} GPU-hours"
     line += f" ({cost['days']:,.1f} days on {gpus})"
     if cost["money"] is None:
         return line
     return f"{line}, {cost['money']:,.0f} USD at {cost['price_per_gpu_hour']:g} USD an hour"
+
+
+def _evaluation(cost: dict[str, Any]) -> str:
+    """Return the line of what scoring costs, in the number type that is set and beside it in the others."""
+    scored, unknown = cost["evaluation"], cost["evaluation"]["not_counted"]
+    rest = f"; not counted: {', '.join(unknown)}, of which only scoring tells the tokens" if unknown else ""
+    if not scored["cells"]:
+        return f"evaluation: nothing left that is counted{rest}" if unknown else "evaluation: nothing is left to score"
+    line = f"evaluation: {scored['cells']:,} cells, {scored['tokens']:.3g} tokens, {scored['flops']:.3g} FLOPs"
+    if scored["gpu_hours"] < LEAST_HOURS:
+        return f"{line}, under {LEAST_HOURS:g} GPU-hours{rest}"
+    hours = scored["gpu_hours_by_compute"]
+    others = ", ".join(f"{_number(hours[one])} in {one}" for one in hours if one != scored["compute"])
+    line += f", {_number(scored['gpu_hours'])} GPU-hours in {scored['compute']} ({others})"
+    if scored["money"] is not None:
+        line += f", {scored['money']:,.0f} USD"
+    return line + rest
+
+
+def _number(hours: float) -> str:
+    return f"{hours:,.0f}" if hours >= 100 else f"{hours:,.1f}"
 
 
 def _disk(cost: dict[str, Any]) -> str:

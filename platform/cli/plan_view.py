@@ -22,6 +22,7 @@ from ticlm.platform.study.needs import missing_periods, rowless
 from ticlm.platform.study.plan import Plan
 
 if TYPE_CHECKING:
+    from ticlm.platform.eval.counts import CellCount
     from ticlm.platform.forecast.expected import Expected
 
 DEFAULT = Machine()
@@ -155,6 +156,7 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
         )
     cells, unknown = _cells(plan)
     notes += unknown
+    left_cells = None if cells is None else cells.by_label
     return {
         "study": plan.study.name,
         "rounds": len(plan.tree.rounds),
@@ -162,11 +164,11 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
         "chains": chains,
         "methods": _alone(plan, machine),
         "total": _row(plan, None, left, machine),
-        "cost": plan_costs.describe(plan, left, machine),
+        "cost": plan_costs.describe(plan, left, machine, left_cells),
         "adapted": [asdict(one) for one in plan.adapted],
         "epochs": max((e for _, _, e in plan.epochs()), default=None),
         "outside": external_inputs(plan),
-        "cells": cells,
+        "cells": None if cells is None else {"wanted": cells.wanted, "left": cells.left},
         "notes": notes,
     }
 
@@ -177,17 +179,16 @@ def _least_tokens(plan: Plan) -> float | None:
     return min(scratch) / plan.parameters if scratch and plan.parameters else None
 
 
-def _cells(plan: Plan) -> tuple[dict[str, int] | None, list[str]]:
+def _cells(plan: Plan) -> tuple[CellCount | None, list[str]]:
     """Return how many cells there should be and how many are left to score, or None and why this is not known yet."""
     if plan.corpus is None or missing_periods(plan):
         return None, []
     from ticlm.platform.eval.counts import count
 
     try:
-        wanted, left = count(plan)
+        return count(plan), []
     except InputError as error:
         return None, [f"cells: {error}"]
-    return {"wanted": wanted, "left": left}, []
 
 
 def _alone(plan: Plan, machine: Machine) -> list[dict[str, Any]]:

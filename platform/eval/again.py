@@ -59,10 +59,13 @@ def works(
             raise InputError(f"--on {label}: {one.id} is scored on {', '.join(mine) or 'nothing'}")
         record, data = plan.records[key], plan.data_of(one)
         weights = weights_of(record)
-        cells = tuple((name, cell_key(weights, one, name, hashes[name], plan.study.objective)) for name in labels)
+        compute = plan.study.evaluate.compute
+        cells = tuple(
+            (name, cell_key(weights, one, name, hashes[name], plan.study.objective, compute)) for name in labels
+        )
         job = TaskCells(one, "" if data is None else data.store.uri(), cells, plan.study.last_visible_period)
         folder = plan.store.uri(paths.model(paths.round_folder(plan.ids[key]), record.attempt))
-        work = found.get(weights) or scoring(plan, weights, folder, ())
+        work = found.get(weights) or scoring(plan, weights, folder, (), compute)
         found[weights] = replace(work, jobs=(*work.jobs, job))
     return list(found.values())
 

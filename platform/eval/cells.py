@@ -23,7 +23,7 @@ from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.stored_rounds import check_model
 from ticlm.platform.study.tree import Run
 from ticlm.platform.tasks.base import Task
-from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell import Cell, Compute
 from ticlm.platform.tasks.cell_store import cell_key, read_cells, write_cells
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class CheckpointWork:
     rows: int
     threads: int
     device: str
+    compute: Compute = "float32"
     own_classes: tuple[type[Settings], ...] = ()
     """The study's classes of the user's own. They come with the work, since no folder's adapters import anything."""
     lease: int | None = None
@@ -85,8 +86,12 @@ def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
         weights = weights_of(record)
         for label in asked_labels(run, trained, task, hashes[task.id]):
             data = hashes[task.id][label]
-            found[key, task.id, label] = weights, cell_key(weights, task, label, data, plan.study.objective)
+            found[key, task.id, label] = weights, _key(plan, weights, task, label, data)
     return found
+
+
+def _key(plan: Plan, weights: str, task: Task, label: str, data: str) -> str:
+    return cell_key(weights, task, label, data, plan.study.objective, plan.study.evaluate.compute)
 
 
 def asked_labels(run: Run, trained: str, task: Task, hashes: Mapping[str, str]) -> list[str]:
@@ -125,7 +130,7 @@ def mid_round_keys(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str
             weights = weights_of(record)
             hashes = wanted.setdefault(task.id, data_hashes(plan, task))
             for label in asked_labels(run, trained, task, hashes):
-                key = cell_key(weights, task, label, hashes[label], plan.study.objective)
+                key = _key(plan, weights, task, label, hashes[label])
                 found[run.rounds[trained], step, task.id, label] = weights, key
     return found
 
@@ -173,12 +178,18 @@ def units(plan: Plan, rounds: Collection[str] | None = None) -> list[CheckpointW
         ]
         jobs = left(plan.store, weights, asked)
         if jobs:
-            found.append(scoring(plan, weights, folders[weights], jobs))
+            found.append(scoring(plan, weights, folders[weights], jobs, plan.study.evaluate.compute))
     return found
 
 
-def scoring(plan: Plan, weights: str, folder: str, jobs: tuple[TaskCells, ...]) -> CheckpointWork:
-    """Return the work of scoring a published model of a study."""
+def scoring(
+    plan: Plan, weights: str, folder: str, jobs: tuple[TaskCells, ...], compute: Compute = "float32"
+) -> CheckpointWork:
+    """Return the work of scoring a published model of a study.
+
+    `compute` is the type that the keys of the cells name. What shares of replay follow from (`run/open_shares.py`) is
+    scored in float32 in every study: it decides on weights.
+    """
     assert plan.store is not None
     resources = plan.study.resources
     return CheckpointWork(
@@ -190,6 +201,7 @@ def scoring(plan: Plan, weights: str, folder: str, jobs: tuple[TaskCells, ...]) 
         rows=resources.evaluation_rows,
         threads=resources.threads,
         device=resources.device,
+        compute=compute,
         own_classes=extensions.own_classes(plan.study),
         lease=plan.store.lease,
     )
@@ -227,12 +239,15 @@ def progress(unit: CheckpointWork) -> Iterator[None]:
     import torch
 
     from ticlm.platform.eval.checkpoint import load_checkpoint
+    from ticlm.platform.eval.loaded_model import check_compute, computing
 
+    where = device(unit.device)
+    check_compute(unit.compute, where)
     torch.set_num_threads(unit.threads)
     place = unit.folder if "://" in unit.folder or unit.folder.startswith("/") else store.uri(unit.folder)
     check_model(place)
-    with Store(place).local("") as folder:
-        answerer = load_checkpoint(Path(folder), unit.objective, device(unit.device))
+    with Store(place).local("") as folder, computing(unit.compute):
+        answerer = load_checkpoint(Path(folder), unit.objective, where, unit.compute)
         with own_faults.faults_as(RunError, own_faults.PROGRAMMING):
             for job in jobs:
                 yield from _progress(answerer, store, unit, job)

@@ -21,6 +21,7 @@ from ticlm.platform.eval.cells import CheckpointWork, TaskCells
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.study import data as corpora
 from ticlm.platform.tasks.base import Measurement, Task
+from ticlm.platform.tasks.cell import Compute
 from ticlm.platform.tasks.cell_store import cell_key, labelled, read_by_key
 from ticlm.platform.tasks.union import AnyTask
 
@@ -35,10 +36,12 @@ FOLDER = "platform/evaluations"
 
 
 class Scoring(Settings):
-    """What to ask a model. Only `evaluations` changes numbers."""
+    """What to ask a model. Only `evaluations` and `compute` change numbers."""
 
     evaluations: tuple[AnyTask, ...] = Field(min_length=1)
     """The tasks to score."""
+    compute: Compute = "float32"
+    """The number type that the model is scored in; cells of each type are kept apart."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where the model runs; `auto` takes a GPU if there is one."""
     evaluation_rows: int = Field(64, gt=0)
@@ -76,7 +79,9 @@ def unit(store: Store, name: str, scoring: Scoring) -> CheckpointWork:
     jobs = []
     for task in scoring.evaluations:
         hashes, place = _data(task, store, folder, objective)
-        cells = ((label, cell_key(weights, task, label, data, objective)) for label, data in hashes.items())
+        cells = (
+            (label, cell_key(weights, task, label, data, objective, scoring.compute)) for label, data in hashes.items()
+        )
         jobs.append(TaskCells(task, place, tuple(cells)))
     return CheckpointWork(
         root=store.root,
@@ -87,6 +92,7 @@ def unit(store: Store, name: str, scoring: Scoring) -> CheckpointWork:
         rows=scoring.evaluation_rows,
         threads=scoring.threads,
         device=scoring.device,
+        compute=scoring.compute,
     )
 
 
@@ -204,6 +210,7 @@ def notes(store: Store, asked: CheckpointWork, rows: list[FolderScore]) -> list[
     return [
         *(f"{metric}: {UNITS[metric]}" for metric in metrics if metric in UNITS),
         *(f"{name}: {which} is better" for name, which in better.items()),
+        *([f"scored in {asked.compute}"] if asked.compute != "float32" else []),
         "n: tokens, documents or questions that were scored; stderr: standard error of the value",
         f"kept in {store.uri(paths.cells(asked.weights))}, from where they are read next time",
     ]
@@ -212,4 +219,5 @@ def notes(store: Store, asked: CheckpointWork, rows: list[FolderScore]) -> list[
 def as_json(asked: CheckpointWork, rows: list[FolderScore]) -> str:
     """Return the model and its scores, with all that is known of each, as JSON."""
     found = [{"task": row.task, "period": row.period, **asdict(row.found), "metric": row.found.title} for row in rows]
-    return json.dumps({"model": asked.folder, "weights": asked.weights, "scores": found}, indent=1)
+    about = {"model": asked.folder, "weights": asked.weights, "compute": asked.compute}
+    return json.dumps(about | {"scores": found}, indent=1)

@@ -1,8 +1,10 @@
-"""A published model folder in memory: its module, its tokenizer, and the loss of its corpus's rows."""
+"""A published model folder in memory: its module in the number type that it is scored in (float32, TF32 on GPUs that
+have it, or bfloat16), its tokenizer, and the loss of its corpus's rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,19 +12,25 @@ from typing import TYPE_CHECKING, Any
 from ticlm.core.errors import InputError, in_one_line
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Cut, GradientNorm, Rank, TokenLosses
+from ticlm.platform.tasks.cell import Compute
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from torch import nn
 
     from ticlm.platform.eval.gradients import Sample
     from ticlm.platform.eval.tokenization import TextEncoder
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt")
 
+TF32_SINCE = (8, 0)
+"""The first compute capability of NVIDIA's GPUs with TF32, that of the A100."""
+
 
 class LoadedModel:
-    """What answerers of all architectures share. `module` is in evaluation mode, in float32, on its device."""
+    """What answerers of all architectures share. `module` is in evaluation mode, in the number type that it is scored
+    in, on its device."""
 
     def __init__(self, folder: Path, objective: AnyObjective, module: Any) -> None:
         self.folder, self.objective, self.module = folder, objective, module
@@ -163,3 +171,61 @@ class LoadedModel:
     @cached_property
     def _stops(self) -> dict[str, frozenset[int]]:
         return {}
+
+
+def check_compute(compute: Compute, device: str) -> None:
+    """Raise InputError if the models of this process, on `device` (`cpu` or `cuda`), cannot be scored in this type."""
+    import torch
+
+    if compute != "tf32" or (device == "cuda" and torch.cuda.get_device_capability() >= TF32_SINCE):
+        return
+    here = torch.cuda.get_device_name() if device == "cuda" else "the CPU"
+    raise InputError(f"evaluate.compute: tf32, but {here} has no TF32 (NVIDIA, from A100 on); use float32 or bfloat16")
+
+
+def rounded(module: nn.Module, compute: Compute) -> nn.Module:
+    """Round the parameters of a module to the type that it is scored in. Returns the module.
+
+    Buffers stay as they are, as in training (`models/sharding.py`): the frequencies of rotary embeddings are among
+    them, which bfloat16 would move by up to 0.4 %, thousands of radians at far positions.
+    """
+    import torch
+
+    if compute == "bfloat16":
+        for parameter in module.parameters():  # weights that are tied are one parameter, and stay tied
+            if parameter.is_floating_point():
+                parameter.data = parameter.data.to(torch.bfloat16)
+    return module
+
+
+@contextmanager
+def in_float32(module: nn.Module) -> Iterator[None]:
+    """Let a module compute in float32 inside the block, without TF32; afterwards, as before. Its rounded parameters
+    stand in float32 beside themselves meanwhile."""
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    kept = {one: one.data for one in module.parameters() if one.dtype == torch.bfloat16}
+    try:
+        torch.set_float32_matmul_precision("highest")
+        for parameter, data in kept.items():
+            parameter.data = data.float()
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+        for parameter, data in kept.items():
+            parameter.data = data
+
+
+@contextmanager
+def computing(compute: Compute) -> Iterator[None]:
+    """Multiply float32 matrices in TF32 inside the block if a study asks for it; afterwards, as before."""
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    if compute == "tf32":
+        torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)

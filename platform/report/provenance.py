@@ -47,6 +47,7 @@ def study_runs(results: Sequence[StudyResult]) -> list[StudyRun]:
             ("Tokenizer", made.tokenizer),
             *(("Corpus" if one.kind == "corpus" else "Examples", _data(one)) for one in made.data),
             ("Evaluations", ", ".join(f"{task} (split {split})" for task, split in study.splits.items())),
+            ("Scored in", made.compute),
             ("Reference", reference_name(study) or "none: values are raw"),
             (
                 "Seeds",

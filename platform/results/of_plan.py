@@ -26,7 +26,7 @@ from ticlm.platform.results.study_result import (
     TaskMetric,
 )
 from ticlm.platform.results.tallies import CountedExamples, counted
-from ticlm.platform.study.costs import sampling_flops
+from ticlm.platform.study.costs import forward_flops
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
@@ -195,9 +195,9 @@ def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:
                 "seed": run.seed,
                 "trained": label,
                 "tokens": tokens,
-                "flops": 6.0 * parameters * tokens + sampling_flops(parameters, sampled),
+                "flops": 6.0 * parameters * tokens + forward_flops(parameters, sampled),
                 "executed_tokens": executed,
-                "executed_flops": 6.0 * parameters * executed + sampling_flops(parameters, executed_sampled),
+                "executed_flops": 6.0 * parameters * executed + forward_flops(parameters, executed_sampled),
             }
 
 

@@ -14,6 +14,7 @@ from ticlm.core.remote.credentials import plain_without_credentials, without_cre
 from ticlm.platform.models.settings import FolderModel, PresetModel
 from ticlm.platform.study import settings as studies
 from ticlm.platform.study.resources import Resources
+from ticlm.platform.tasks.cell import Compute
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus
@@ -80,6 +81,8 @@ class Setup:
     """(method, seed, trained period, task) -> id of the copy of the checkpoint that was tuned for the task."""
     methods: Mapping[str, Any] = field(default_factory=dict)
     """Method -> its entry in the study's file."""
+    compute: Compute = "float32"
+    """The number type in which models were scored."""
 
     def round_of(self, method: str, seed: int, trained: str, task: str = "") -> str:
         """Return the id of the round whose weights a task scores; empty if it is not done."""
@@ -113,6 +116,7 @@ def setup(plan: Plan, request: StudyRequest) -> Setup:
             plain_without_credentials(study.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=110
         ),
         changed=tuple(_changed(plan, request)),
+        compute=study.evaluate.compute,
         model=_model(plan),
         tokenizer=f"{tokenizer.name}, {tokenizer.vocab_size:,} tokens{as_of} (sha256 {tokenizer.sha256[:12]})",
         data=tuple(_data(plan)),

@@ -191,7 +191,7 @@ def tidy(results: Sequence[StudyResult]) -> pd.DataFrame:
 
     `step` is the step of the round after which the model was published, and empty for the end of the round. `round` is
     the id of the round whose weights were scored, and empty for published results. Tasks without periods have an empty
-    `evaluated` and `key`.
+    `evaluated` and `key`. If a study is not scored in float32, `compute` is the number type of each, the last column.
     """
     import pandas as pd
 
@@ -202,7 +202,12 @@ def tidy(results: Sequence[StudyResult]) -> pd.DataFrame:
         frames += [] if study.mid_round is None else [study.mid_round]
     rows = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
     rows["round"] = _rounds(results, rows)
-    return rows.astype({"step": "Int64"})[[*COLUMNS[:4], "step", *COLUMNS[4:], "round"]]
+    types = {study.name: study.setup.compute for study in results if study.setup is not None}
+    last = ["round"]
+    if set(types.values()) - {"float32"}:  # the files of studies that are scored in float32 are as they always were
+        rows["compute"] = rows["study"].map(types).fillna("")
+        last.append("compute")
+    return rows.astype({"step": "Int64"})[[*COLUMNS[:4], "step", *COLUMNS[4:], *last]]
 
 
 def _rounds(results: Sequence[StudyResult], rows: pd.DataFrame) -> pd.Categorical:

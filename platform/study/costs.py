@@ -6,9 +6,9 @@ Nothing here reads a root, so all of it is known before there is a corpus, if th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ticlm.core import settings
 from ticlm.core.errors import InputError
@@ -17,6 +17,7 @@ from ticlm.platform.models.memory import MOMENTS
 from ticlm.platform.models.presets import ModelSize, own_vocabulary, preset_size
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import EverySteps, Study
+from ticlm.platform.tasks.cell import Compute
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus
@@ -27,16 +28,16 @@ BYTES_PER_WEIGHT = 4
 CHECKPOINTS = 3
 """Mid-round checkpoints of a chain at the fullest moment: two are kept while the next one is written."""
 
-PEAKS = {
-    "a100": 312e12,  # NVIDIA A100 80GB data sheet, 2021
-    "h100": 989e12,  # NVIDIA H100 data sheet, SXM, 2023 (1,979 with sparsity)
-    "h200": 989e12,  # NVIDIA H200 data sheet, SXM, 2024 (1,979 with sparsity)
-    "b200": 2250e12,  # NVIDIA Blackwell architecture brief, HGX B200, 2024 (4,500 with sparsity)
-    "l4": 121e12,  # NVIDIA L4 data sheet, 2023 (242 with sparsity)
-    "l40s": 362e12,  # NVIDIA L40S data sheet, 2023 (733 with sparsity)
-    "mi300x": 1307e12,  # AMD Instinct MI300X data sheet, 2023 (2,615 with sparsity)
+PEAKS: Mapping[str, Mapping[Compute, float]] = {
+    "a100": {"bfloat16": 312e12, "tf32": 156e12, "float32": 19.5e12},  # NVIDIA A100 80GB data sheet, 2021
+    "h100": {"bfloat16": 989e12, "tf32": 495e12, "float32": 67e12},  # NVIDIA H100 data sheet, SXM, 2023
+    "h200": {"bfloat16": 989e12, "tf32": 495e12, "float32": 67e12},  # NVIDIA H200 data sheet, SXM, 2024
+    "b200": {"bfloat16": 2250e12, "tf32": 1125e12, "float32": 80e12},  # NVIDIA Blackwell brief, HGX B200, 2024
+    "l4": {"bfloat16": 121e12, "tf32": 60e12, "float32": 30.3e12},  # NVIDIA L4 data sheet, 2023
+    "l40s": {"bfloat16": 362e12, "tf32": 183e12, "float32": 91.6e12},  # NVIDIA L40S data sheet, 2023
+    "mi300x": {"bfloat16": 1307e12, "tf32": 654e12, "float32": 163e12},  # AMD Instinct MI300X data sheet, 2023
 }
-"""Peak FLOP/s of a GPU for dense matrices in bfloat16."""
+"""Peak FLOP/s of a GPU for dense matrices, by number type; data sheets that give it with sparsity give twice of it."""
 
 MEMORY = {
     "a100": 80 * 10**9,  # from the same papers
@@ -52,6 +53,10 @@ MEMORY = {
 UTILISATION = 0.35
 """Share of the peak that training reaches, counting 6N FLOPs per token. TiC-LM's 1,500 H100-hours for the 220B tokens
 of a continual run at 3B are 20,711 tokens per second and GPU, which is 35.1 % (39.3 % with attention)."""
+
+SCORING: Mapping[Compute, float] = {"bfloat16": 0.5, "tf32": 0.6, "float32": 0.75}
+"""Share of the peak that scoring reaches, counting 2N FLOPs per token. Assumed from the rates of kernels for matrices,
+not measured: on an H100 about 50 TFLOP/s in float32, 300 in TF32 and 490 in bfloat16."""
 
 LOWEST_UTILISATION = 1e-6
 HIGHEST_PRICE = 1_000_000
@@ -75,14 +80,17 @@ class Machine:
         if self.price is not None and not 0 <= self.price <= HIGHEST_PRICE:
             raise InputError(f"--price must be from 0 to {HIGHEST_PRICE:,}, got {self.price}")
 
-    @property
-    def flops_per_s(self) -> float:
-        """FLOP/s that one GPU reaches in training."""
-        return self.utilisation * PEAKS[self.gpu]
+    def flops_per_s(self, compute: Compute = "bfloat16") -> float:
+        """Return the FLOP/s that one GPU reaches when it trains in this number type."""
+        return self.utilisation * PEAKS[self.gpu][compute]
 
-    def hours(self, flops: float) -> float:
-        """Return the GPU-hours of so many FLOPs, counted as 6N per token."""
-        return flops / self.flops_per_s / 3600
+    def hours(self, flops: float, compute: Compute = "bfloat16") -> float:
+        """Return the GPU-hours of training with so many FLOPs, counted as 6N per token."""
+        return flops / self.flops_per_s(compute) / 3600
+
+    def scoring_hours(self, flops: float, compute: Compute) -> float:
+        """Return the GPU-hours of scoring with so many FLOPs, counted as 2N per token; `utilisation` is of training."""
+        return flops / (SCORING[compute] * PEAKS[self.gpu][compute]) / 3600
 
 
 @dataclass(frozen=True)
@@ -98,8 +106,8 @@ class Work:
     sampling: float = 0.0
 
 
-def sampling_flops(parameters: int, tokens: int) -> float:
-    """Return the FLOPs of sampling so many tokens, a third of those of training on them."""
+def forward_flops(parameters: int, tokens: int) -> float:
+    """Return the FLOPs of reading so many tokens, or of sampling them: a third of those of training on them."""
     return 2.0 * parameters * tokens
 
 
@@ -118,7 +126,7 @@ def work(size: ModelSize, rounds: Collection[Round], length: int) -> Work:
             else:
                 added += share * spec.tokens * plain
     attention = sum(size.flops_per_token(long)[1] * count for long, count in tokens.items())
-    sampling = sampling_flops(size.parameters, sum(spec.sampled_tokens for spec in rounds))
+    sampling = forward_flops(size.parameters, sum(spec.sampled_tokens for spec in rounds))
     return Work(plain * tokens.total(), attention, added, tuple(unknown), sampling)
 
 
@@ -174,10 +182,24 @@ def vocabulary(study: Study, corpus: Corpus | None) -> tuple[int, str] | None:
     name = study.corpus.partition("@")[0]
     if name not in settings.packaged(settings.RECIPES):
         return None
+    size = _recipe(name, "tokenizer", "vocab_size")
+    return None if size is None else (size, f"recipe {name}")
+
+
+def held_out_rows(study: Study) -> int | None:
+    """Return the rows of each held-out set that the packaged recipe of a study's corpus makes; None if it gives no
+    number."""
+    name = study.corpus.partition("@")[0]
+    return _recipe(name, "held_out", "rows") if name in settings.packaged(settings.RECIPES) else None
+
+
+def _recipe(name: str, *keys: str) -> int | None:
+    """Return a whole number of a packaged recipe."""
     # Read as text: the settings of recipes load readers and filters, which takes longer than the rest of a plan.
-    tokenizer = settings.resolved(settings.Settings, name, settings.RECIPES)[0].get("tokenizer", {})
-    size = tokenizer.get("vocab_size")
-    return (size, f"recipe {name}") if isinstance(size, int) else None
+    found: Any = settings.resolved(settings.Settings, name, settings.RECIPES)[0]
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if type(found) is int else None
 
 
 def model_size(study: Study, vocab_size: int) -> ModelSize:

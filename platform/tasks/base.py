@@ -245,6 +245,10 @@ class Task(Settings):
         data: for example without the place of its data."""
         return self
 
+    def tokens_read(self, data: Data, label: str) -> int | None:
+        """Return how many tokens a checkpoint reads for the cell of a label; None if only scoring it tells."""
+        return None
+
     def require(self) -> None:
         """Raise InputError if the task needs a package that is not installed."""
         extras.check(self, f"task {self.name}")

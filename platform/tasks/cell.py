@@ -13,6 +13,8 @@ Axis = Literal["period", "part", "probe"]
 Kind = Literal["value", "left out", "cut"]
 """What a measurement says: a `value`; how many examples were `left out`; or how many were `cut` to fit the model's
 window. The metric of the last two is the reason."""
+Compute = Literal["float32", "tf32", "bfloat16"]
+"""The number type in which a checkpoint is scored. Sums of losses are float64 in all of them."""
 
 
 class Cell(Settings):

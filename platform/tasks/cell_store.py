@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -22,7 +22,7 @@ from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.tasks.base import Task
-from ticlm.platform.tasks.cell import Cell
+from ticlm.platform.tasks.cell import Cell, Compute
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,16 +41,18 @@ class CellKey(Settings):
     data: str
     """Hash of what the task reads at the cell's label."""
     objective: AnyObjective
-    compute: Literal["float32", "bfloat16"]
+    compute: Compute
+    """In which number type it was scored: cells of two types are never mixed."""
 
 
-def cell_key(weights: str, task: Task, label: str, data: str, objective: AnyObjective) -> str:
+def cell_key(
+    weights: str, task: Task, label: str, data: str, objective: AnyObjective, compute: Compute = "float32"
+) -> str:
     """Return the key of the cells of one checkpoint at one label of a task; `data` is the hash of the task's data."""
     reduced = task.identity_at(label)
     if reduced.prepare is not None:  # the weights say all of it; where its corpus lies is no identity
         reduced = reduced.model_copy(update={"prepare": None})
-    # All models are scored in float32, whatever a study trains in.
-    return fingerprint(CellKey(weights=weights, task=reduced, data=data, objective=objective, compute="float32"))
+    return fingerprint(CellKey(weights=weights, task=reduced, data=data, objective=objective, compute=compute))
 
 
 def write_cells(store: Store, cells: Sequence[Cell]) -> None:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from ticlm.core.mixture import Split
+from ticlm.core.row_columns import TOKENS
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus
     from ticlm.platform.tasks.answerer import Answerer
+    from ticlm.platform.tasks.base import Data
 
 
 class PackedRows(Task):
@@ -27,6 +29,18 @@ class PackedRows(Task):
     max_rows: int | None = Field(None, gt=0)
     """Score only the first N rows of each period. The rows of a split lie shuffled, so they are a sample."""
     unit: ClassVar[str] = "rows"
+
+    def tokens_read(self, data: Data, label: str) -> int | None:
+        from ticlm.core.corpus import Corpus
+
+        assert isinstance(data, Corpus)
+        widths = {column.name: column.length for column in data.info.columns}
+        inputs = sum(widths.values()) - (TOKENS in widths)  # the last token of a causal row is only a label
+        return self.sampled(data.split(label, self.split).rows) * inputs
+
+    def sampled(self, rows: int) -> int:
+        """Return how many of so many rows are scored."""
+        return rows if self.max_rows is None else min(rows, self.max_rows)
 
     def measure(self, answerer: Answerer, data: Corpus, label: str, rows: int) -> Iterator[Measurement]:
         import numpy as np

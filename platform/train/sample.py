@@ -18,7 +18,7 @@ from ticlm.core.store import Attempt, read_record
 from ticlm.core.token_rows import Column, ShardFile, dtype_for, to_parquet
 from ticlm.platform.models import folders
 from ticlm.platform.models.sampling import sample_rows
-from ticlm.platform.study.costs import sampling_flops
+from ticlm.platform.study.costs import forward_flops
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork
@@ -105,7 +105,7 @@ def _sample_facts(
         "sampled_tokens": spec.sampled_tokens,
         "sampled_sha256": split.sha256,
         "sampling_seconds": seconds,
-        "sampling_flops": sampling_flops(parameters, spec.sampled_tokens),
+        "sampling_flops": forward_flops(parameters, spec.sampled_tokens),
         "steps": 0,
         "tokens": 0,
         "parameters": parameters,

@@ -126,7 +126,7 @@ class Tuning:
             "name": f"{self.study.name}-tuning",
             "first_periods": periods or first,
             "evaluations": (self._task.model_copy(update={"split": "tune", "prepare": None}),),
-            "evaluate": Evaluate(),
+            "evaluate": Evaluate(compute=self.study.evaluate.compute),
             "reference": "raw",
             "methods": tuple(methods) or (self.base,),
         }

@@ -273,6 +273,13 @@ def test_the_command_prints_a_table_or_json(
     assert nll["task"] == "reading@1" and nll["period"] == "202301" and math.isfinite(nll["stderr"])
     code, out, _ = ticlm("--tasks", str(tmp_path / "tasks.yaml"))
     assert code == 0 and "bits-per-byte" in out and f"{nll['value']:.4f}" in out
+    code, out, _ = ticlm("--tasks", str(tmp_path / "tasks.yaml"), "--set", "compute=bfloat16", "--json")
+    rounded = json.loads(out)
+    assert (found["compute"], rounded["compute"]) == ("float32", "bfloat16")
+    assert rounded["scores"] != found["scores"] and rounded["weights"] == found["weights"]
+    if not torch.cuda.is_available():
+        code, _, err = ticlm("--tasks", str(tmp_path / "tasks.yaml"), "--set", "compute=tf32")
+        assert code == 2 and "the CPU has no TF32" in err and err.count("\n") == 1
     code, _, err = ticlm()
     assert code == 2 and err == f"ticlm: {speaker} is a model folder: say what to ask it with --tasks FILE\n"
     code, _, err = ticlm("--tasks", str(tmp_path / "nowhere.yaml"))

@@ -347,3 +347,35 @@ def test_what_reads_a_row_by_the_longest_beside_it_reads_it_alone() -> None:
     short, other = list(range(3, 15)), list(range(3, 33))
     (alone,) = rolling(model, [short], 64, 1)
     assert rolling(model, [short, other], 64, 1)[0] == pytest.approx(alone, abs=1e-4)
+
+
+def test_a_model_is_tried_once_and_again_when_its_last_layer_changes() -> None:
+    model = made("llama")
+    seen: list[tuple[int, ...]] = []
+    model.register_forward_pre_hook(lambda *given: seen.append(tuple(given[2]["input_ids"].shape)), with_kwargs=True)
+    asked = [Window(np.arange(7) % VOCAB, 6)]
+    first = [window_scores(model, asked)[0].losses for _ in range(3)]
+    assert seen == [(1, 1), (1, 6), (1, 6), (1, 6)]
+    assert all(np.array_equal(first[0], losses) for losses in first)
+    layer: Any = model.lm_head
+    layer.register_forward_hook(lambda _, given, out: out / 2)
+    later = window_scores(model, asked)[0].losses
+    assert seen[4:] == [(1, 1), (1, 6)]
+    model.lm_head = nn.Linear(16, VOCAB, bias=False)
+    model.lm_head.weight = nn.Parameter(layer.weight / 2)
+    np.testing.assert_allclose(later, window_scores(model, asked)[0].losses, rtol=1e-5)
+
+
+@given(st.integers(1, 5_000), st.sampled_from([61, 4_096, 16_384, 50_432, 200_000]))
+def test_blocks_of_logits_fit_the_cache_and_have_no_short_tail(rows: int, vocab: int) -> None:
+    """Blocks begin where those of 64 MB began, so that no number depends on how these are cut."""
+    device, most = torch.device("cpu"), logits.LOGITS["cpu"] // vocab
+    sizes = logits._blocks(rows, vocab, device)
+    assert sum(sizes) == rows and max(sizes) <= logits._room(vocab, device).shape[0] <= 384
+    ends = [0]
+    for size in sizes:
+        ends.append(ends[-1] + size)
+    assert {*range(most, rows, most), rows} <= {*ends}
+    tail = rows % most
+    assert all(size >= min(170, most) for size, end in zip(sizes, ends) if end < rows - tail)
+    assert all(size >= min(170, tail) for size, end in zip(sizes, ends) if end >= rows - tail)

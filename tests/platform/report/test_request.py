@@ -93,6 +93,9 @@ def test_every_number_names_the_round_that_it_is_of(reported: Path) -> None:
             mine = rows[(rows["method"] == run.method.name) & (rows["trained"] == label)]
             assert len(mine) and set(mine["round"]) == {made.ids[key]}
     assert set(tidy([dataclasses.replace(study, setup=None)])["round"]) == {""}
+    assert "compute" not in rows and study.setup is not None
+    rounded = dataclasses.replace(study, setup=dataclasses.replace(study.setup, compute="bfloat16"))
+    assert set(tidy([rounded])["compute"]) == {"bfloat16"}
 
 
 def test_the_page_says_what_was_run(reported: Path) -> None:
@@ -102,7 +105,7 @@ def test_the_page_says_what_was_run(reported: Path) -> None:
     assert facts["Changed with --set"] == "reference: null → raw" and facts["Reference"].startswith("none")
     assert facts["Model"].startswith("tiny, ") and facts["Tokenizer"].startswith("toy, 64 tokens")
     assert facts["Corpus"].startswith("toy@1: 2 periods (202301 to 202302), ")
-    assert facts["Evaluations"] == "perplexity@1 (split eval)"
+    assert facts["Evaluations"] == "perplexity@1 (split eval)" and facts["Scored in"] == "float32"
     assert facts["Newest round"] == max(r.created for r in made_records(reported))
     ids = dict(run.rounds)
     assert ids.keys() == {

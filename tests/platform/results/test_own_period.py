@@ -78,9 +78,9 @@ def test_own_periods_make_a_diagonal_and_the_first_checkpoint_a_row(
     root: Path, toy_study: Callable[..., Study]
 ) -> None:
     study = studied(toy_study, "own")
-    assert count(make(study, str(root))) == (3 * len(ASKED), 3 * len(ASKED))
+    assert count(make(study, str(root)))[:2] == (3 * len(ASKED), 3 * len(ASKED))
     made = run(study, root)
-    assert count(made) == (3 * len(ASKED), 0)
+    assert count(made)[:2] == (3 * len(ASKED), 0)
     result, preset = study_result(made), named()
     assert result.missing == ()
     for task in ("qa@1", "ranked@1", "gradients@1"):

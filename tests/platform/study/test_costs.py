@@ -22,7 +22,7 @@ from ticlm.methods.timeline import Imported
 from ticlm.platform.cli import plan_view
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import Plan, make
-from ticlm.platform.study.settings import Study
+from ticlm.platform.study.settings import Study, load
 
 Studies = Callable[..., Study]
 STEP_1 = {"schedule": {"max_rate": 5e-3, "warmup_steps": 1}}
@@ -147,6 +147,37 @@ def test_hours_and_money_follow_the_machine() -> None:
     assert slow["gpu_hours"] / fast["gpu_hours"] == pytest.approx(2250 / 312)
     assert slow["money"] == 2 * slow["gpu_hours"] and slow["days"] == slow["gpu_hours"] / 8 / 24
     assert quantities.size(slow["weights_bytes"]) in printed(plan)
+
+
+def test_the_paper_s_evaluation_is_counted_before_there_is_a_corpus() -> None:
+    """175 checkpoints (Oracles at all their cutoffs), 3 × 12 held-out sets of 8,192 rows of 2,048 tokens each."""
+    scored = priced(load("tic-lm-3b-220b"), Machine(price=2))["cost"]["evaluation"]
+    assert scored["tokens"] == scored["cells"] * 8192 * 2048 == 175 * 36 * 8192 * 2048
+    assert scored["flops"] == 2 * 2_796_096_000 * scored["tokens"] and scored["compute"] == "bfloat16"
+    hours = scored["gpu_hours_by_compute"]
+    assert scored["gpu_hours"] == hours["bfloat16"] == scored["money"] / 2
+    assert [round(hours[one]) for one in ("bfloat16", "tf32", "float32")] == [332, 553, 3267]
+    slow = load("tic-lm-3b-220b", ["evaluate.compute=float32"])
+    assert "5.91e+20 FLOPs, 3,267 GPU-hours in float32 (332 in bfloat16, 553 in tf32)\n" in printed(make(slow, None))
+
+
+def test_training_in_float32_is_not_priced_at_the_peak_of_bfloat16() -> None:
+    half, whole = (priced(load("tic-lm-joint", [f"precision.compute={one}"])) for one in ("bfloat16", "float32"))
+    for rows in ("cost", "total"):
+        assert whole[rows]["gpu_hours"] / half[rows]["gpu_hours"] == pytest.approx(989 / 67)
+    assert whole["cost"]["evaluation"] == half["cost"]["evaluation"]
+    text = printed(make(load("tic-lm-joint", ["precision.compute=float32"]), None))
+    assert "at 35 % of the 67 TFLOP/s of one H100 in float32: " in text
+
+
+def test_tasks_of_which_only_scoring_tells_the_tokens_are_named(toy_study: Studies) -> None:
+    questions = {"kind": "exact-match", "name": "quiz", "examples": "quiz@1"}
+    study = toy_study(corpus="synthetic", evaluations=[{"kind": "perplexity", "max_rows": 4}, questions])
+    found = priced(study)["cost"]["evaluation"]
+    checkpoints = len(make(study, None).tree.rounds)
+    assert found["cells"] == checkpoints * len(study.timeline.labels) and found["not_counted"] == ["quiz"]
+    assert found["tokens"] == found["cells"] * 4 * study.length
+    assert "not counted: quiz, of which only scoring tells the tokens" in printed(make(study, None))
 
 
 def test_a_round_of_json_names_the_runs_that_train_it(toy_study: Studies, toy_root: Path) -> None:

@@ -162,11 +162,11 @@ def test_cells_inside_are_counted_scored_and_written_down_with_their_step(toy_ro
     evaluations = [{}, {"name": "tuned", "prepare": {"steps": 1}}]
     fresh = made(toy_study, toy_root, evaluations=evaluations)
     ends_alone = 2 * 2 * 2
-    assert count(fresh) == (ends_alone + 3 * 2, ends_alone + 3 * 2)
+    assert count(fresh)[:2] == (ends_alone + 3 * 2, ends_alone + 3 * 2)
     driver.train(fresh)
     driver.evaluate(fresh)
     again = made(toy_study, toy_root, evaluations=evaluations)
-    assert count(again) == (ends_alone + 3 * 2, 0)
+    assert count(again)[:2] == (ends_alone + 3 * 2, 0)
     assert plan_view.describe(again)["cells"] == {"wanted": 14, "left": 0}
     result = study_result(again)
     assert len(result.cells) == ends_alone and "step" not in result.cells
@@ -182,7 +182,7 @@ def test_models_of_a_round_that_was_trained_without_are_missing_under_a_reason(
 ) -> None:
     driver.train(made(toy_study, toy_root, evaluate={}))
     late = made(toy_study, toy_root)
-    assert late.pending() == [] and count(late) == (4, 4)
+    assert late.pending() == [] and count(late)[:2] == (4, 4)
     driver.evaluate(late)
     (line,) = study_result(late).missing
     assert line == "3 models inside the rounds of cyclic-cosine (seed 0): its round was trained without"
