@@ -26,6 +26,7 @@ from ports import free_ports
 from ranks import after_saves, train_rank
 from toys import build_toy_corpus, make_toy_study
 
+from ticlm.core import signals
 from ticlm.core.corpus import Corpus
 from ticlm.core.store import Store
 from ticlm.platform.study.settings import Study
@@ -106,6 +107,12 @@ def ray_local(s3_environment: int) -> Iterator[None]:
         yield
         ray.shutdown()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_ends() -> None:
+    """A test that ends a command leaves its mark, and whoever waits for a bucket after it would wait no more."""
+    signals.ENDING.clear()
 
 
 @pytest.fixture(scope="session")
