@@ -31,7 +31,8 @@ from ticlm.methods.objectives import Causal
 from ticlm.platform.eval import fanout
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells
 from ticlm.platform.models import folders
-from ticlm.platform.tasks.cell_store import cell_key, read_cells
+from ticlm.platform.tasks.cells.files import read_cells
+from ticlm.platform.tasks.cells.key import cell_key
 from ticlm.platform.tasks.documents import DocumentPerplexity
 from ticlm.platform.tasks.questions import MultipleChoice
 

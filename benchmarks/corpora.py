@@ -9,8 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from ticlm.core.corpus import INFO, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
+from ticlm.core.integrity.records import Attempt
 from ticlm.core.periods import Calendar
-from ticlm.core.store import Attempt, Store
+from ticlm.core.store import Store
 from ticlm.core.token_rows import Column, ShardFile, Tokens, to_parquet
 
 FILE_ROWS = 2048

@@ -20,7 +20,7 @@ from benchmarks.evaluation import TEXT, texts
 
 from ticlm.platform.eval.cells import device
 from ticlm.platform.eval.loaded_model import check_compute, computing, rounded
-from ticlm.platform.tasks.cell import Compute
+from ticlm.platform.tasks.cells.cell import Compute
 
 if TYPE_CHECKING:
     import torch

@@ -93,8 +93,9 @@ def chain_side(
             return {"wall_s": wall, "cpu_s": marks[-1][1] - marks[0][1], "boundary_s": boundary}
 
     def record(root: str, round_id: str) -> Any:
+        from ticlm.core.integrity.records import read_record
         from ticlm.core.paths import round_folder
-        from ticlm.core.store import Store, read_record
+        from ticlm.core.store import Store
 
         found = read_record(Store(root), round_folder(round_id))
         assert found is not None

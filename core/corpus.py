@@ -22,10 +22,11 @@ from ticlm.core.errors import FutureMonthError, InputError
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.integrity import own_hash, remedies
 from ticlm.core.integrity.files import read_checked
+from ticlm.core.integrity.records import StoredFile, read_records
 from ticlm.core.mixture import Split
 from ticlm.core.periods import Calendar, Period, Timeline, span
 from ticlm.core.settings import Settings, build_command, parse
-from ticlm.core.store import Store, StoredFile, read_record
+from ticlm.core.store import Store
 from ticlm.core.token_rows import Column, RowReader, RowSpan, ShardFile, spans_of
 
 if TYPE_CHECKING:
@@ -197,10 +198,8 @@ def finished(store: Store, kind: type[M], last_visible_period: str | None = None
     Nothing is opened of periods that end after `last_visible_period`.
     """
     found: list[tuple[M, str]] = []
-    for label in store.folders(paths.PERIODS):
-        if is_later(label, last_visible_period):
-            continue
-        record = read_record(store, paths.period(label))
+    labels = [label for label in store.folders(paths.PERIODS) if not is_later(label, last_visible_period)]
+    for label, record in zip(labels, read_records(store, [paths.period(label) for label in labels])):
         if record is not None:
             where = store.uri(paths.record(paths.period(label)))
             found.append((parse(kind, record.about, where), record.attempt))

@@ -27,18 +27,18 @@ from ticlm.core.corpus import chosen, finished
 from ticlm.core.errors import InputError
 from ticlm.core.integrity import builds, own_hash, remedies
 from ticlm.core.integrity.files import checked
+from ticlm.core.integrity.records import Attempt, StoredFile
 from ticlm.core.mixture import Subset
 from ticlm.core.periods import Period
 from ticlm.core.settings import Settings, build_command, parse
-from ticlm.core.store import Attempt, Store, StoredFile
+from ticlm.core.store import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 INFO = "examples.json"
 ROW_GROUP = 1024  # examples held in memory; another size would give every set another hash
-LATER = ("question", "outdated", "parts")
-"""Columns that a file has only if one of its examples needs them."""
+LATER = ("question", "outdated", "parts")  # columns that a file has only if one of its examples needs them
 MASK = "<extra_id_0>"
 """Stands in the text of a cloze question for its answer, as in CKL's files."""
 

@@ -10,6 +10,7 @@
     rounds/ID/inside/STEP/record.json         the weights after STEP steps of the round are published
     rounds/ID/inside/STEP/ATTEMPT/model/      those weights, as at the end of the round
     cells/WEIGHTS/NAME.parquet                what was measured on the checkpoint with these weights
+    cells/index-NUMBER-HASH.parquet           a copy of these files, those of many checkpoints in one
     predictions/WEIGHTS/KEY.parquet           what it answered to single examples, for the cells of a key
     reports/STUDY+STUDY-HASH/                 the page of one or several studies
     tuning/STUDY-SPACE-HASH/                  a search
@@ -147,6 +148,11 @@ def cells(weights: str) -> str:
 def cells_file(weights: str, which: str) -> str:
     """Return a file of cells of a checkpoint; `which` is the hash of what the file measures."""
     return f"{cells(weights)}/{which[:32]}.parquet"
+
+
+def cells_index(number: int, whole: str) -> str:
+    """Return the index of cells with this number; `whole` is the hash of its bytes."""
+    return f"{CELLS}/index-{number:08d}-{whole[:32]}.parquet"
 
 
 def predictions(weights: str) -> str:

@@ -23,8 +23,9 @@ from pydantic import Field
 
 from ticlm.core.errors import InputError
 from ticlm.core.integrity.files import check_once
+from ticlm.core.integrity.records import StoredFile
 from ticlm.core.settings import Settings
-from ticlm.core.store import Store, StoredFile
+from ticlm.core.store import Store
 
 # Rows that are read and held together. A loader holds the two newest groups of each source: at the paper's size, 114
 # months of rows of 2,049 tokens, 2 x 114 x 128 x 4,098 bytes are 120 MB.

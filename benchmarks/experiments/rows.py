@@ -24,8 +24,8 @@ from ticlm.platform.analysis.conventions import named
 from ticlm.platform.analysis.matrix import views
 from ticlm.platform.analysis.numbers import HEADINGS
 from ticlm.platform.cli.options import plan_of
-from ticlm.platform.eval.cells import scored
 from ticlm.platform.eval.checkpoint import load_checkpoint
+from ticlm.platform.eval.wanted.asked import scored
 from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.tasks.packed_rows import Perplexity

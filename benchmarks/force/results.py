@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ticlm.core.store import Store, read_record
+from ticlm.core.integrity.records import read_record
+from ticlm.core.store import Store
 from ticlm.platform.study.identity import weights_of
-from ticlm.platform.tasks.cell_store import read_cells
+from ticlm.platform.tasks.cells.files import read_cells
 
 
 def results(root: Path) -> dict[str, str]:

@@ -10,8 +10,9 @@ from typing import IO
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
+from ticlm.core.integrity.records import HASHERS, StoredFile, read_record
 from ticlm.core.signals import Threads
-from ticlm.core.store import HASHERS, Store, StoredFile, read_record
+from ticlm.core.store import Store
 
 WHOLE_BYTES = 32 << 20
 """Size up to which `checked` holds a file as a whole."""

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from ticlm.core.accounting import Deduplication, Overlap
 from ticlm.core.errors import RunError
+from ticlm.core.integrity.records import read_record
 from ticlm.core.mixture import Split
 from ticlm.core.signals import Threads, result_of
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.datasets.corpus.dedup_plan import Counted, DedupChain, DedupSplit
 from ticlm.datasets.corpus.parts import DocumentSpan, Staged, period_folder, staged
 from ticlm.datasets.corpus.staging import SPLITS

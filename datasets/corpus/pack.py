@@ -20,10 +20,11 @@ import numpy as np
 from ticlm.core import paths
 from ticlm.core.accounting import Accounting, Deduplication, Host, Lineage, Overlap, Step
 from ticlm.core.corpus import CorpusInfo, PeriodManifest, SplitManifest
+from ticlm.core.integrity.records import Attempt
 from ticlm.core.mixture import Split
 from ticlm.core.periods import Period
 from ticlm.core.settings import Settings
-from ticlm.core.store import Attempt, Store
+from ticlm.core.store import Store
 from ticlm.datasets.corpus.ledger.counts import DocumentCounts
 from ticlm.datasets.corpus.pairs.row_makers import PairRows
 from ticlm.datasets.corpus.parts import period_folder

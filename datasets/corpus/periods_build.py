@@ -14,9 +14,10 @@ from ticlm.core import paths
 from ticlm.core.accounting import Deduplication, Overlap
 from ticlm.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, TokenizerInfo
 from ticlm.core.integrity import own_hash
+from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.progress import count
 from ticlm.core.remote.credentials import without_credentials
-from ticlm.core.store import Attempt, Store, read_record
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import dedup_plan, shards, tokenize
 from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import pack as packing

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from ticlm.core.errors import RunError
 from ticlm.core.integrity.files import verify
-from ticlm.core.store import Attempt, Store, read_record
+from ticlm.core.integrity.records import Attempt, read_record
+from ticlm.core.store import Store
 from ticlm.datasets.text.words import STEP, mixed
 
 BLOCK_BITS = 512  # one cache line of 64 bytes

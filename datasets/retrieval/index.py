@@ -16,7 +16,8 @@ from ticlm.core.accounting import Step
 from ticlm.core.extras import require
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.integrity import own_hash
-from ticlm.core.store import Store, StoredFile
+from ticlm.core.integrity.records import StoredFile
+from ticlm.core.store import Store
 from ticlm.datasets.examples.context import BuildContext
 from ticlm.datasets.io.executor import Executor, reported
 from ticlm.datasets.retrieval.passages import Passages, Shard, check, read_table, record_of, stored

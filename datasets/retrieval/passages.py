@@ -23,10 +23,11 @@ from ticlm.core.examples import Example, Examples
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.integrity import own_hash
 from ticlm.core.integrity.files import check_once
+from ticlm.core.integrity.records import StoredFile
 from ticlm.core.mixture import Subset
 from ticlm.core.periods import span
 from ticlm.core.settings import Settings
-from ticlm.core.store import Store, StoredFile
+from ticlm.core.store import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ticlm.core.store import Store
-from ticlm.platform.eval import cells
+from ticlm.platform.eval.wanted.asked import keys_by_place
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.stored_rounds import published
-from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.cell_store import read_cells
+from ticlm.platform.tasks.cells.cell import Cell
+from ticlm.platform.tasks.cells.files import read_cells
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _or_infinite(difference: float) -> float:
 def _values(plan: Plan) -> dict[tuple[str, ...], float]:
     store, found = _store(plan), dict[tuple[str, ...], float]()
     by_weights: dict[str, list[Cell]] = {}
-    for (key, task, label), (weights, cell_key) in cells.keys(plan).items():
+    for (key, task, label), (weights, cell_key) in keys_by_place(plan).items():
         if weights not in by_weights:
             by_weights[weights] = read_cells(store, weights)
         for cell in by_weights[weights]:

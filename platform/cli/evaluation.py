@@ -60,7 +60,7 @@ def evaluate(
     from ticlm.core.lease import lease
     from ticlm.core.settings import build_command
     from ticlm.platform.cli.console import bars
-    from ticlm.platform.cli.study import connect, has_cells_to_score
+    from ticlm.platform.cli.study import cells_to_score, connect
     from ticlm.platform.run import driver
 
     _import(modules)
@@ -81,9 +81,10 @@ def evaluate(
         raise InputError("--on, --task and --seed say what to score again: give --again METHOD@PERIOD too")
     with ExitStack() as stack:
         stack.enter_context(lease(stored(made), f"eval {made.study.name}"))
-        if has_cells_to_score(made):
+        left = cells_to_score(made)
+        if left.units:
             connect(stack, made)
-        driver.evaluate(made, stack.enter_context(bars()))
+        driver.evaluate(made, stack.enter_context(bars()), left)
 
 
 def _score_again(made: Plan, checkpoint: str, on: str | None, task: str | None, seed: int | None) -> None:

@@ -116,7 +116,7 @@ def evaluation(
     `cells` are their numbers by task id and label; None before the corpus is there, when all cells of the study's
     periods are counted, with as many rows as the packaged recipe makes.
     """
-    from ticlm.platform.eval.counts import workload
+    from ticlm.platform.eval.wanted.counts import workload
 
     found, compute = workload(plan, cells), plan.study.evaluate.compute
     flops = costs.forward_flops(parameters, found.tokens)

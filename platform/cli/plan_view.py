@@ -22,7 +22,7 @@ from ticlm.platform.study.needs import missing_periods, rowless
 from ticlm.platform.study.plan import Plan
 
 if TYPE_CHECKING:
-    from ticlm.platform.eval.counts import CellCount
+    from ticlm.platform.eval.wanted.counts import CellCount
     from ticlm.platform.forecast.expected import Expected
 
 DEFAULT = Machine()
@@ -134,7 +134,8 @@ def as_json(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = 
 
 def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
     """Return the plan as plain numbers; None for what is not known yet."""
-    chains = [_row(plan, chain, chain.keys, machine) for chain in plan.chains]
+    rate = plan.tokens_per_s
+    chains = [_row(plan, chain, chain.keys, machine, rate) for chain in plan.chains]
     left = tuple(key for key in plan.tree.rounds if not plan.done(key))
     missing = missing_periods(plan) if plan.corpus else []
     notes = [] if plan.corpus else [f"corpus {plan.study.corpus}: not built yet, so nothing is done, rows are unknown"]
@@ -163,7 +164,7 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
         "parameters": plan.parameters,
         "chains": chains,
         "methods": _alone(plan, machine),
-        "total": _row(plan, None, left, machine),
+        "total": _row(plan, None, left, machine, rate),
         "cost": plan_costs.describe(plan, left, machine, left_cells),
         "adapted": [asdict(one) for one in plan.adapted],
         "epochs": max((e for _, _, e in plan.epochs()), default=None),
@@ -183,7 +184,7 @@ def _cells(plan: Plan) -> tuple[CellCount | None, list[str]]:
     """Return how many cells there should be and how many are left to score, or None and why this is not known yet."""
     if plan.corpus is None or missing_periods(plan):
         return None, []
-    from ticlm.platform.eval.counts import count
+    from ticlm.platform.eval.wanted.counts import count
 
     try:
         return count(plan), []
@@ -205,6 +206,7 @@ def _alone(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
         leaves = [plan.tree.rounds[key].budget for key in run.keys if plan.tree.kind(key) == "leaf"]
         specs = [spec for own in rounds.values() for spec in own]
         given = {label: sum(spec.budget for spec in own) for label, own in rounds.items()}
+        drawn = [spec.new_and_old_rows for spec in specs if spec.parent is not None]
         periods, size = plan.kept(run)
         rows.append(
             {
@@ -219,8 +221,8 @@ def _alone(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
                     label: {"steps": sum(spec.steps for spec in own), "tokens": given[label]}
                     for label, own in rounds.items()
                 },
-                "new_rows": sum(spec.new_rows for spec in specs if spec.parent is not None),
-                "old_rows": sum(spec.old_rows for spec in specs if spec.parent is not None),
+                "new_rows": sum(new for new, _ in drawn),
+                "old_rows": sum(old for _, old in drawn),
                 "old_on_top": run.method.has_old_on_top,
                 "kept_periods": periods,
                 "kept_bytes": size,
@@ -235,10 +237,12 @@ def _alone(plan: Plan, machine: Machine) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(plan: Plan, chain: Chain | None, keys: tuple[str, ...], machine: Machine) -> dict[str, Any]:
+def _row(
+    plan: Plan, chain: Chain | None, keys: tuple[str, ...], machine: Machine, rate: float | None
+) -> dict[str, Any]:
+    """Return what a chain, or all rounds that are left, need; `rate` are the tokens per second that were measured."""
     tokens = sum(plan.tree.rounds[key].tokens for key in keys)
     left = sum(plan.tree.rounds[key].tokens for key in keys if not plan.done(key))
-    rate = plan.tokens_per_s
     return {
         "chain": plan.label(chain) if chain else "",
         "kind": plan.tree.kind(chain.keys[0]) if chain else None,

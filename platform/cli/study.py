@@ -14,6 +14,7 @@ import typer
 from ticlm.platform.cli.options import Json, Name, Root, Sets, absolute, plan_of, stored
 
 if TYPE_CHECKING:
+    from ticlm.platform.eval.cells import Unscored
     from ticlm.platform.study.plan import Plan
 
 
@@ -86,7 +87,8 @@ def run(
             data.build(recipe, root)
             made = plan_of(study, root, set_)
         # Cells come first: a period that cannot be scored is an error before training, not after it.
-        if has_cells_to_score(made) or made.pending():
+        left = cells_to_score(made)
+        if left.units or made.pending():
             require(made)
             stack.enter_context(lease(stored(made), f"run {made.study.name}"))
             link = connect(stack, made, dashboard) or link
@@ -95,7 +97,7 @@ def run(
                 show.say(f"dashboard: {link}")
             for line in curves(made):
                 show.say(line)
-            driver.run(made, show)
+            driver.run(made, show, left)
     result = study_result(made, StudyRequest(study, (*(set_ or ()),), root))
     report.publish(Report([result], request=ReportRequest(root)), Store(absolute(root)))
 
@@ -175,8 +177,8 @@ def _packaged_recipe(corpus: str) -> str | None:
     return name if name in settings.packaged(settings.RECIPES) else None
 
 
-def has_cells_to_score(made: Plan) -> bool:
-    """Return whether any cell of the study has no value yet."""
-    from ticlm.platform.eval import cells
+def cells_to_score(made: Plan) -> Unscored:
+    """Return the cells of the study that have no value yet and whose checkpoint is done."""
+    from ticlm.platform.eval.cells import Unscored, unscored
 
-    return made.corpus is not None and bool(cells.units(made))
+    return Unscored([]) if made.corpus is None else unscored(made)

@@ -1,6 +1,6 @@
 """Evaluation: checkpoints × tasks × periods, with or without a study.
 
-`cells` says which numbers a study wants and which are missing; `tasks/cell_store.py` keeps them, by the weights, so
+`wanted` says which numbers a study wants, `cells` which are missing; `tasks/cells/` keeps them, by the weights, so
 that no number is computed twice, and `prediction_store` single answers behind them. `fanout` shares the missing ones
 among Ray actors, or scores them in this process. `checkpoint.load_checkpoint` turns a model folder into an `Answerer`
 (`tasks/answerer.py`): `causal` or `seq2seq`. These rest on `likelihood`, `shared_context` and `encoder_decoder`

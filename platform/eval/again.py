@@ -12,13 +12,15 @@ from ticlm.core.errors import InputError
 from ticlm.core.progress import SILENT, Show
 from ticlm.core.store import Store
 from ticlm.platform.eval import fanout
-from ticlm.platform.eval.cells import CheckpointWork, TaskCells, asked_labels, data_hashes, scoring
+from ticlm.platform.eval.cells import CheckpointWork, TaskCells, scoring
 from ticlm.platform.eval.folder import table_of_cells
+from ticlm.platform.eval.wanted.asked import asked_labels, data_hashes
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
 from ticlm.platform.tasks.base import Task
-from ticlm.platform.tasks.cell_store import cell_key, labelled, read_by_key
+from ticlm.platform.tasks.cells.files import labelled, read_by_key
+from ticlm.platform.tasks.cells.key import cell_key
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -6,7 +6,8 @@ Depending on the task, a label names a period, a part of a benchmark, or a probe
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,13 @@ from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.eval.prediction_store import write_predictions
-from ticlm.platform.study.identity import weights_of
+from ticlm.platform.eval.wanted.asked import CellKeys, WantedCells, by_checkpoint, wanted_cells, wanted_mid_round
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.stored_rounds import check_model
-from ticlm.platform.study.tree import Run
 from ticlm.platform.tasks.base import Task
-from ticlm.platform.tasks.cell import Cell, Compute
-from ticlm.platform.tasks.cell_store import cell_key, read_cells, write_cells
+from ticlm.platform.tasks.cells.cell import Cell, Compute
+from ticlm.platform.tasks.cells.files import read_cells, write_cells
+from ticlm.platform.tasks.cells.kept import FEWEST, KeptCells, renew_index
 
 if TYPE_CHECKING:
     from ticlm.platform.eval.checkpoint import Checkpoint
@@ -71,115 +72,75 @@ class CheckpointWork:
         return sum(len(job.cells) for job in self.jobs)
 
 
-def keys(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
-    """Return (round key, task id, label) -> (weights, cell key) of every cell whose checkpoint is done.
+@dataclass(frozen=True)
+class Unscored:
+    """The cells of a study that have no value yet: one unit of work per checkpoint."""
 
-    A period without held-out rows has no cells. Raises InputError if the study names such a period.
-    """
-    hashes = {task.id: data_hashes(plan, task) for task in plan.study.evaluations}
-    found: dict[tuple[str, str, str], tuple[str, str]] = {}
-    for run, trained, task in scored(plan):
-        key = run.rounds[trained]
-        record = plan.records.get(plan.tree.scored(key, task.id))
-        if record is None:
-            continue
-        weights = weights_of(record)
-        for label in asked_labels(run, trained, task, hashes[task.id]):
-            data = hashes[task.id][label]
-            found[key, task.id, label] = weights, _key(plan, weights, task, label, data)
-    return found
+    units: list[CheckpointWork]
+    outside: int = 0
+    """How many files of cells no index has."""
 
 
-def _key(plan: Plan, weights: str, task: Task, label: str, data: str) -> str:
-    return cell_key(weights, task, label, data, plan.study.objective, plan.study.evaluate.compute)
-
-
-def asked_labels(run: Run, trained: str, task: Task, hashes: Mapping[str, str]) -> list[str]:
-    """Return the labels at which a checkpoint is scored. `hashes` has the labels with something to score."""
-    return [label for label in hashes if task.asks(trained, label, tuple(run.rounds))]
-
-
-def scored(plan: Plan) -> Iterator[tuple[Run, str, Task]]:
-    """Yield every (run, trained period, task) that the study wants scored."""
-    for run in plan.tree.runs:
-        for trained in run.rounds:
-            if plan.study.scores(run.method, trained):
-                for task in plan.study.evaluations:
-                    if task.scores(trained, tuple(run.rounds)):
-                        yield run, trained, task
-
-
-def scored_mid_round(plan: Plan) -> Iterator[tuple[Run, str, Task, int]]:
-    """Yield the (run, trained period, task, step) of every mid-round model that is to be scored.
-
-    Tasks with `prepare`, and tasks for the last checkpoint only, are skipped.
-    """
-    for run, trained, task in scored(plan) if plan.study.evaluate.inside is not None else ():
-        if task.prepare is None and task.chosen_checkpoints != "last":
-            for step in plan.mid_round_steps(run.rounds[trained]):
-                yield run, trained, task, step
-
-
-def mid_round_keys(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
-    """Return (round key, step, task id, label) -> (weights, cell key) of every cell of a mid-round model."""
-    wanted: dict[str, dict[str, str]] = {}
-    found: dict[tuple[str, int, str, str], tuple[str, str]] = {}
-    for run, trained, task, step in scored_mid_round(plan):
-        record = plan.mid_round_records.get((run.rounds[trained], step))
-        if record is not None:
-            weights = weights_of(record)
-            hashes = wanted.setdefault(task.id, data_hashes(plan, task))
-            for label in asked_labels(run, trained, task, hashes):
-                key = _key(plan, weights, task, label, hashes[label])
-                found[run.rounds[trained], step, task.id, label] = weights, key
-    return found
-
-
-def data_hashes(plan: Plan, task: Task) -> dict[str, str]:
-    """Return the hash of a task's data at each label that has something to score."""
-    labels = plan.labels(task)
-    found = task.hashes(plan.data_of(task), labels)
-    empty = next((label for label in labels if label not in found), None)
-    if empty is not None and plan.study.evaluate.periods != "all" and task.is_on_study_periods:
-        assert plan.corpus is not None
-        raise InputError(
-            f"evaluate.periods names {empty}, which has no {task.split} row in corpus {plan.corpus.info.id}; "
-            "leave it out, or rebuild with a larger share"
-        )
-    return found
-
-
-def units(plan: Plan, rounds: Collection[str] | None = None) -> list[CheckpointWork]:
-    """Return the cells that are left to score, one unit of work per checkpoint: of these rounds' checkpoints if
-    `rounds` are given, else of all."""
+def unscored(plan: Plan, rounds: Collection[str] | None = None) -> Unscored:
+    """Return the cells that are left to score: of the checkpoints of these rounds if `rounds` are given, else of all.
+    Raises InputError if a task needs a package that is not installed."""
     assert plan.store is not None
-    tasks = {task.id: task for task in plan.study.evaluations}
-    wanted: dict[str, dict[str, dict[str, str]]] = {}
-    folders: dict[str, str] = {}
-    for (key, step, task_id, label), (weights, cell) in mid_round_keys(plan).items():
-        if rounds is not None and key not in rounds:
-            continue
-        folder = paths.mid_round_model(paths.round_folder(plan.ids[key]), step)
-        folders[weights] = paths.model(folder, plan.mid_round_records[key, step].attempt)
-        wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
-    for (key, task_id, label), (weights, cell) in keys(plan).items():
-        source = plan.tree.scored(key, task_id)  # the round whose weights the task scores
-        if rounds is not None and source not in rounds:
-            continue
-        folders[weights] = paths.model(paths.round_folder(plan.ids[source]), plan.records[source].attempt)
-        wanted.setdefault(weights, {}).setdefault(task_id, {})[label] = cell
-    sources = {id: plan.data_of(task) for id, task in tasks.items()}
-    places = {id: "" if data is None else data.store.uri() for id, data in sources.items()}
-    found = []
-    for weights, by_task in wanted.items():
-        asked = [
-            TaskCells(tasks[id], places[id], tuple(c.items()), plan.study.last_visible_period)
-            for id, c in by_task.items()
-        ]
-        jobs = left(plan.store, weights, asked)
+    keys = CellKeys(plan)
+    wanted_all = [*wanted_mid_round(plan, keys), *wanted_cells(plan, keys)]
+    checkpoints = by_checkpoint(one for one in wanted_all if rounds is None or _asked_round(plan, one) in rounds)
+    data = {task.id: plan.data_of(task) for task in plan.study.evaluations}
+    if not checkpoints:
+        return Unscored([])
+    kept, found = KeptCells(plan.store, ["key"]), []
+    for (weights, wanted), cells in zip(checkpoints.items(), kept.each(checkpoints)):
+        have = set(cells.keys)
+        asked: dict[str, dict[str, str]] = {}
+        for one in wanted:
+            missing = {label: key for label, key in zip(one.labels, keys.of(one)) if key not in have}
+            asked.setdefault(one.task.id, {}).update(missing)
+        tasks = {one.task.id: one.task for one in wanted}
+        jobs = []
+        for name, missing in asked.items():
+            if missing:
+                tasks[name].require()
+                source = data[name]
+                place = "" if source is None else source.store.uri()
+                jobs.append(TaskCells(tasks[name], place, tuple(missing.items()), plan.study.last_visible_period))
         if jobs:
-            found.append(scoring(plan, weights, folders[weights], jobs, plan.study.evaluate.compute))
-    return found
+            place = _folder(plan, wanted[-1])
+            found.append(scoring(plan, weights, place, tuple(jobs), plan.study.evaluate.compute))
+    return Unscored(found, kept.outside)
+
+
+def units(plan: Plan) -> list[CheckpointWork]:
+    """Return the cells that are left to score, one unit of work per checkpoint."""
+    return unscored(plan).units
+
+
+@contextmanager
+def left_to_score(plan: Plan, known: Unscored | None = None) -> Iterator[list[CheckpointWork]]:
+    """Give the cells that are left, under the lease that the plan's root has now: those that are `known`, or those of
+    another look. When the block has ended well, write the root's index of cells, if the one there lacks many."""
+    assert plan.store is not None
+    left = unscored(plan) if known is None else known
+    units = [replace(unit, lease=plan.store.lease) for unit in left.units]
+    yield units
+    if units or left.outside >= FEWEST:
+        renew_index(plan.store)
+
+
+def _asked_round(plan: Plan, wanted: WantedCells) -> str:
+    """Return the round whose weights the task scores."""
+    return wanted.round if wanted.step is not None else plan.tree.scored(wanted.round, wanted.task.id)
+
+
+def _folder(plan: Plan, wanted: WantedCells) -> str:
+    """Return the folder of the model that is asked, relative to the root."""
+    if wanted.step is not None:
+        folder = paths.mid_round_model(paths.round_folder(plan.ids[wanted.round]), wanted.step)
+        return paths.model(folder, plan.mid_round_records[wanted.round, wanted.step].attempt)
+    source = _asked_round(plan, wanted)
+    return paths.model(paths.round_folder(plan.ids[source]), plan.records[source].attempt)
 
 
 def scoring(

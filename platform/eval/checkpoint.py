@@ -11,7 +11,7 @@ from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
 from ticlm.platform.eval.causal import CausalCheckpoint
 from ticlm.platform.eval.loaded_model import rounded
 from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
-from ticlm.platform.tasks.cell import Compute
+from ticlm.platform.tasks.cells.cell import Compute
 
 Checkpoint = CausalCheckpoint | Seq2SeqCheckpoint
 

@@ -21,8 +21,9 @@ from ticlm.platform.eval.cells import CheckpointWork, TaskCells
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.study import data as corpora
 from ticlm.platform.tasks.base import Measurement, Task
-from ticlm.platform.tasks.cell import Compute
-from ticlm.platform.tasks.cell_store import cell_key, labelled, read_by_key
+from ticlm.platform.tasks.cells.cell import Compute
+from ticlm.platform.tasks.cells.files import labelled, read_by_key
+from ticlm.platform.tasks.cells.key import cell_key
 from ticlm.platform.tasks.union import AnyTask
 
 if TYPE_CHECKING:

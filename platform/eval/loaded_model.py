@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ticlm.core.errors import InputError, in_one_line
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Cut, GradientNorm, Rank, TokenLosses
-from ticlm.platform.tasks.cell import Compute
+from ticlm.platform.tasks.cells.cell import Compute
 
 if TYPE_CHECKING:
     import numpy as np

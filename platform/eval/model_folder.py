@@ -10,9 +10,10 @@ from pathlib import Path
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
+from ticlm.core.integrity.records import read_record
 from ticlm.core.reading import own_faults
 from ticlm.core.settings import packaged
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.eval import address
 from ticlm.platform.eval.address import Address, FinishedRun

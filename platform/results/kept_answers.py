@@ -8,8 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ticlm.core import paths
-from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval.prediction_store import read_predictions
+from ticlm.platform.eval.wanted.asked import keys_by_place, mid_round_keys_by_place, scored
 from ticlm.platform.results.study_result import PREDICTION_COLUMNS
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.tasks.base import Prediction
@@ -51,8 +51,8 @@ def _answered(plan: Plan) -> Iterator[tuple[dict[str, Any], list[Prediction]]]:
 
 def _scored(plan: Plan) -> Iterator[tuple[dict[str, Any], str, str]]:
     """Yield (place, weights, cell key) of every cell of a task that keeps predictions and whose checkpoint is done."""
-    ends, inside = evaluation.keys(plan), evaluation.mid_round_keys(plan)
-    for run, trained, task in evaluation.scored(plan):
+    ends, inside = keys_by_place(plan), mid_round_keys_by_place(plan)
+    for run, trained, task in scored(plan):
         if not task.keeps_predictions:
             continue
         key = run.rounds[trained]

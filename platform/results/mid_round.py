@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.eval.wanted.asked import mid_round_keys_by_place, scored_mid_round
 from ticlm.platform.results.study_result import COLUMNS
 from ticlm.platform.study.plan import Plan
-from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.cell_store import labelled, read_by_key
+from ticlm.platform.tasks.cells.cell import Cell
+from ticlm.platform.tasks.cells.kept import KeptCells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,12 +26,13 @@ def mid_round_cells(plan: Plan) -> tuple[pd.DataFrame | None, list[str]]:
     if plan.study.evaluate.inside is None:
         return None, []
     assert plan.store is not None
-    keys = evaluation.mid_round_keys(plan)
-    kept = cache(partial(read_by_key, plan.store))
+    keys = mid_round_keys_by_place(plan)
+    checkpoints = dict.fromkeys(weights for weights, _ in keys.values())
+    kept = dict(zip(checkpoints, KeptCells(plan.store).each(checkpoints)))
     rows: list[dict[str, Any]] = []
     missing: dict[tuple[str, int], str] = {}
     not_scored: Counter[str] = Counter()
-    for run, trained, task, step in evaluation.scored_mid_round(plan):
+    for run, trained, task, step in scored_mid_round(plan):
         round_key = run.rounds[trained]
         if (round_key, step) not in plan.mid_round_records:
             why = "its round was trained without" if plan.done(round_key) else "not trained yet"
@@ -41,7 +41,12 @@ def mid_round_cells(plan: Plan) -> tuple[pd.DataFrame | None, list[str]]:
         values: list[Cell] = []
         for label in plan.labels(task):
             weights, key = keys.get((round_key, step, task.id, label), ("", ""))
-            cells = labelled(label, kept(weights).get(key, [])) if weights else []
+            rows_of_key = kept[weights].labelled(label, key) if weights else []
+            cells = (
+                [cell.model_copy(update={"evaluated": label}) for cell in kept[weights].cells(rows_of_key)]
+                if rows_of_key
+                else []
+            )
             not_scored["cells inside rounds: not evaluated yet: ticlm eval"] += bool(weights) and not cells
             values += [cell for cell in cells if cell.kind == "value"]
         place = {"study": plan.study.name, "method": run.method.name, "seed": run.seed, "trained": trained}

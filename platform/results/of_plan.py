@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ticlm.core.errors import InputError
 from ticlm.methods.method import Continual
-from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.results.built_sets import built_sets
+from ticlm.platform.results.cell_frames import cell_frames
 from ticlm.platform.results.facts import fact_frame
 from ticlm.platform.results.kept_answers import kept_predictions
 from ticlm.platform.results.mid_round import mid_round_cells
 from ticlm.platform.results.questions import question_frame
 from ticlm.platform.results.setup import StudyRequest, setup
 from ticlm.platform.results.study_result import (
-    COLUMNS,
     RATE_COLUMNS,
-    STATIC_COLUMNS,
     MethodResult,
     PeriodText,
     StudyResult,
@@ -30,12 +26,9 @@ from ticlm.platform.study.costs import forward_flops
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
-from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
-from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.cell_store import labelled, read_by_key
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 PER = {"rows": "token", "texts": "token", "questions": "answer"}
 """What a log-loss is counted per, by what a task scores one by one."""
@@ -55,7 +48,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
     mid_round, not_published = mid_round_cells(plan)
     parameters = plan.parameters
     assert parameters is not None
-    cells, static, missing = _cells(plan)
+    cells, static, missing = cell_frames(plan)
     sets, no_sets = built_sets(plan)
     study = plan.study
     tasks = [task for task in study.evaluations if task.axis == "period"]
@@ -90,90 +83,6 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         predictions=kept_predictions(plan),
         setup=None if request is None else setup(plan, request),
     )
-
-
-def _cells(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
-    """Return the cells of tasks with periods, those of tasks on other axes, and a line for each reason why cells are
-    missing."""
-    import pandas as pd
-
-    assert plan.store is not None
-    keys = evaluation.keys(plan)
-    kept = cache(partial(read_by_key, plan.store))
-    rows: list[dict[str, Any]] = []
-    static: list[dict[str, Any]] = []
-    gaps: Counter[str] = Counter()
-    lost = LeftOutExamples()
-    for run, trained, task in evaluation.scored(plan):
-        mine: list[Cell] = []
-        for label in plan.asked(task, run, trained):
-            found = keys.get((run.rounds[trained], task.id, label))
-            if found is None:
-                gaps[_gap(plan, run, trained, task, label)] += 1
-                continue
-            weights, key = found
-            cells = labelled(label, kept(weights).get(key, []))
-            gaps["not evaluated yet: ticlm eval"] += not cells
-            values = [cell for cell in cells if cell.kind == "value"]
-            if cells and not any(cell.metric == task.metric for cell in values):
-                gaps[f"{task.id} has nothing to average: {_reasons(cells)}"] += 1
-            lost.note(task, cells)
-            mine += values
-        if task.axis == "period":
-            rows += [_row(plan.study.name, run, trained, cell) for cell in mine]
-        else:
-            static += [_static_row(run, trained, task, row) for row in task.table(mine)]
-    missing = [*(f"{count} cells: {reason}" for reason, count in gaps.items() if count), *lost.describe()]
-    return pd.DataFrame(rows, columns=list(COLUMNS)), pd.DataFrame(static, columns=list(STATIC_COLUMNS)), missing
-
-
-class LeftOutExamples:
-    """How many examples tasks left out or cut, by reason. All checkpoints get the same examples, so the largest count
-    over the checkpoints stands for each label."""
-
-    def __init__(self) -> None:
-        self._most: dict[str, dict[str, Counter[tuple[str, str]]]] = {}
-
-    def note(self, task: Task, cells: Sequence[Cell]) -> None:
-        """Add the counts among the cells of one checkpoint at one label."""
-        for cell in cells:
-            if cell.kind != "value" and cell.metric != NOT_A_NUMBER:
-                what = f"{task.unit} {cell.title}"
-                counts = self._most.setdefault(task.id, {}).setdefault(what, Counter())
-                counts[cell.evaluated, cell.source] = max(counts[cell.evaluated, cell.source], round(cell.value))
-
-    def describe(self) -> list[str]:
-        """Return a line for each task and reason."""
-        return [f"{task}: {most.total():,} {what}" for task, of in self._most.items() for what, most in of.items()]
-
-
-def _reasons(cells: Sequence[Cell]) -> str:
-    """Return why these cells of one label hold no value of the task's metric."""
-    reasons = dict.fromkeys(cell.metric for cell in cells if cell.kind != "value")
-    return "; ".join(reasons) or f"it has no {', '.join(dict.fromkeys(cell.metric for cell in cells))} to compare"
-
-
-def _static_row(run: Run, trained: str, task: Task, row: Measurement) -> dict[str, Any]:
-    values = {name: getattr(row, name) for name in STATIC_COLUMNS[4:]}
-    return {"method": run.method.name, "seed": run.seed, "trained": trained, "task": task.id, **values}
-
-
-def _gap(plan: Plan, run: Run, trained: str, task: Task, label: str) -> str:
-    """Return why a cell cannot be scored."""
-    if plan.tree.scored(run.rounds[trained], task.id) not in plan.records:
-        return f"{run.method.name} (seed {run.seed}) is not trained up to {trained} yet"
-    empty = "no held-out row" if task.axis == "period" else "nothing to score"
-    return f"{task.axis} {label} has {empty}"
-
-
-def _row(study: str, run: Run, trained: str, cell: Cell) -> dict[str, Any]:
-    return {
-        "study": study,
-        "method": run.method.name,
-        "seed": run.seed,
-        "trained": trained,
-        **{name: getattr(cell, name) for name in COLUMNS[4:]},
-    }
 
 
 def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from ticlm.core.remote.credentials import plain_without_credentials, without_cre
 from ticlm.platform.models.settings import FolderModel, PresetModel
 from ticlm.platform.study import settings as studies
 from ticlm.platform.study.resources import Resources
-from ticlm.platform.tasks.cell import Compute
+from ticlm.platform.tasks.cells.cell import Compute
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus

@@ -28,7 +28,7 @@ class Beside:
         if not appeared:
             return
         self._known |= appeared
-        new = cells.units(self.plan, appeared)
+        new = cells.unscored(self.plan, appeared).units
         if new:
             self.waiting.extend(new)
             self._total += sum(unit.cells for unit in new)

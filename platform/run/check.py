@@ -16,13 +16,15 @@ from ticlm.core.errors import InputError, TiclmError
 from ticlm.core.examples import Examples
 from ticlm.core.integrity import builds, remedies
 from ticlm.core.integrity.files import verify
+from ticlm.core.integrity.records import Record, read_record
 from ticlm.core.settings import parse
-from ticlm.core.store import Record, Store, read_record
+from ticlm.core.store import Store
 from ticlm.datasets.llm.journal import REPLIES, damaged_lines
 from ticlm.platform.eval.prediction_store import check_predictions
 from ticlm.platform.study.identity import weights_hash
 from ticlm.platform.study.stored_rounds import attempts
-from ticlm.platform.tasks.cell_store import check_cells
+from ticlm.platform.tasks.cells.files import check_cells
+from ticlm.platform.tasks.cells.index import check_indexes
 
 PAUSES_S = (0.5, 2.0)
 """Seconds before the second and the third look at what looks wrong."""
@@ -42,6 +44,7 @@ def check(store: Store) -> tuple[int, list[str]]:
     records = [path.rsplit("/", 1)[0] for path in files if path.endswith(f"/{paths.RECORD}")]
     looks: list[Look] = [partial(_record, store, folder) for folder in records]
     looks += [partial(check_cells, store, name) for name in store.folders(paths.CELLS)]
+    looks.append(partial(check_indexes, store))
     looks += [partial(check_predictions, store, name) for name in store.folders(paths.PREDICTIONS)]
     looks += [partial(_unrecorded, store, folder) for folder in _rounds(store)]
     for room in (paths.CORPORA, paths.EXAMPLES):

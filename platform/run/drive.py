@@ -11,9 +11,9 @@ from typing import Any
 
 from ticlm.core import paths
 from ticlm.core.errors import RunError, Stopped
+from ticlm.core.integrity.records import read_record
 from ticlm.core.progress import Show
 from ticlm.core.signals import ENDING, Threads, first_done, result_of
-from ticlm.core.store import read_record
 from ticlm.platform.run.beside import Beside
 from ticlm.platform.run.open_shares import OpenShares
 from ticlm.platform.run.startable import startable

@@ -32,19 +32,19 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None, trainer: T
         _drive(plan, show, stop or Event(), False, trainer)
 
 
-def run(plan: Plan, show: Show = SILENT) -> None:
-    """Train every pending chain and score every missing cell, as `train` and `evaluate` do one after the other.
+def run(plan: Plan, show: Show = SILENT, left: cells.Unscored | None = None) -> None:
+    """Train every pending chain and score every missing cell, as `train` and `evaluate` do one after the other; `left`
+    are those that are missing now, if they are known.
 
     Where each chain has one worker, checkpoints are scored as they appear, by workers that no chain can use. An error
     of theirs is raised once all chains are trained.
     """
-    beside = bool(plan.pending()) and scores_beside(plan)
+    if not plan.pending():
+        return evaluate(plan, show, left)
+    require(plan)
     with connected(plan):
-        if plan.pending():
-            require(plan)
-            _drive(plan, show, Event(), beside)
-        if not beside:
-            evaluate(plan, show)
+        _drive(plan, show, Event(), scores_beside(plan))
+        evaluate(plan, show)
 
 
 def _drive(plan: Plan, show: Show, stop: Event, is_scored: bool, given: Trainer | None = None) -> None:
@@ -65,19 +65,19 @@ def _room(plan: Plan) -> int:
     return int(ray.cluster_resources().get("GPU" if device == "cuda" else "CPU", 0))
 
 
-def evaluate(plan: Plan, show: Show = SILENT) -> None:
-    """Score every cell of the study that is not in the store yet and whose checkpoint is done."""
-    units = cells.units(plan)
-    if not units:
-        return
-    resources = plan.study.resources
-    with counted(units, show) as through, connected(plan):
-        if resources.trainer == "ray":
-            several = min(resources.evaluators, len(units))
-            show.update("evaluation", 0, f"starting {several} evaluator{'s' if several > 1 else ''}")
-            fanout.on_ray(units, resources.evaluators, resources.evaluator_gpus, through)
-        else:
-            fanout.here(units, through)
+def evaluate(plan: Plan, show: Show = SILENT, left: cells.Unscored | None = None) -> None:
+    """Score every cell that is not in the store yet and whose checkpoint is done: those `left`, if they are known."""
+    with cells.left_to_score(plan, left) as units:
+        if not units:
+            return
+        resources = plan.study.resources
+        with counted(units, show) as through, connected(plan):
+            if resources.trainer == "ray":
+                several = min(resources.evaluators, len(units))
+                show.update("evaluation", 0, f"starting {several} evaluator{'s' if several > 1 else ''}")
+                fanout.on_ray(units, resources.evaluators, resources.evaluator_gpus, through)
+            else:
+                fanout.here(units, through)
 
 
 def needs_ray(plan: Plan) -> bool:

@@ -19,7 +19,7 @@ from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.measured import cell_keys, task_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.round import Measured
-from ticlm.platform.tasks.cell_store import read_by_key
+from ticlm.platform.tasks.cells.files import read_by_key
 
 
 class OpenShares:

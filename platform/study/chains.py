@@ -1,13 +1,17 @@
-"""Chains: paths of rounds without a branch, each trained by one group of workers; and how the workers are shared."""
+"""Chains: paths of rounds without a branch, each trained by one group of workers; how the workers are shared, and how
+often a source has been seen."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import groupby
 
+from ticlm.core.mixture import Source
 from ticlm.platform.study.resources import Resources
+from ticlm.platform.study.round import Round
 from ticlm.platform.study.tree import Kind, Run, Tree
 
 PLURAL: dict[Kind, str] = {"round": "rounds", "leaf": "leaves", "average": "averages", "sample": "samples"}
@@ -129,3 +133,34 @@ def unfinished(tree: Tree, chains: Sequence[Chain], done: Collection[str]) -> li
             if not is_done:
                 left.append(replace(chain, keys=tuple(keys)))
     return left
+
+
+def epochs(rounds: Mapping[str, Round], rows_of: Callable[[Source], int]) -> Iterator[tuple[str, Source, float]]:
+    """Yield (round key, source, epochs) for each source that a round draws from: how often its chain has seen it by the
+    end of the round. `rounds` are by key, parents before children; sources without rows are left out.
+
+    If a buffer keeps only part of a source, rows count as epochs of that part.
+    """
+    # Rows, or, once a window has changed what an epoch is, epochs in fractions: three thirds are one epoch, and no more
+    # than `max_epochs: 1` allows.
+    seen: dict[str | None, dict[Source, int | Fraction]] = {None: {}}
+    children = Counter(spec.parent for spec in rounds.values())
+    for key, spec in rounds.items():
+        children[spec.parent] -= 1
+        # The last child goes on with its parent's counts: a copy for each round would hold all sources of its chain.
+        is_last = spec.parent is not None and not children[spec.parent]
+        now = seen[key] = seen.pop(spec.parent) if is_last else dict(seen[spec.parent])
+        windows = {cursor.source: cursor.window for cursor in spec.cursors if cursor.window is not None}
+        for source, rows in spec.draws().items():
+            have = rows_of(source)
+            if not have:
+                continue
+            before = now.get(source, 0)
+            if source in windows or isinstance(before, Fraction):
+                kept = min(have, windows[source][1]) if source in windows else have
+                whole = before if isinstance(before, Fraction) else Fraction(before, have)
+                now[source] = whole + Fraction(rows, kept)
+                yield key, source, float(now[source])
+            else:
+                now[source] = before + rows
+                yield key, source, (before + rows) / have

@@ -17,7 +17,7 @@ from ticlm.platform.models.memory import MOMENTS
 from ticlm.platform.models.presets import ModelSize, own_vocabulary, preset_size
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import EverySteps, Study
-from ticlm.platform.tasks.cell import Compute
+from ticlm.platform.tasks.cells.cell import Compute
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus

@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ticlm.core.errors import InputError
-from ticlm.core.fingerprint import fingerprint
+from ticlm.core.fingerprint import SharedParts, fingerprint
+from ticlm.core.integrity.records import Record
 from ticlm.core.mixture import Source
 from ticlm.core.settings import Settings
-from ticlm.core.store import Record, Store
+from ticlm.core.store import Store
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import Imported
 from ticlm.platform.models.settings import FolderModel
@@ -68,6 +69,7 @@ def identities(
     before there are any rows. Adds to `contents` the hash of every imported model's folder that it reads.
     """
     hashes = {source: manifest.sha256 for source, manifest in splits.items()}
+    parts, recipes = SharedParts(RoundRecipe), dict[int, RoundRecipe]()
     found: dict[str, str] = {}
     ids = ChainMap(found, dict(known))
     for key, spec in rounds.items():
@@ -76,9 +78,12 @@ def identities(
         is_there = all(source in hashes for source in spec.sources)
         if spec.open or not is_there or any(need not in ids for need in spec.needs):
             continue
-        found[key] = known.get(key) or fingerprint(
-            _identity(spec, _resolved(spec.recipe, contents), ids, hashes, corpus)
-        )
+        if key in known:
+            found[key] = known[key]
+            continue
+        if id(spec.recipe) not in recipes:  # rounds of a run share theirs
+            recipes[id(spec.recipe)] = _resolved(spec.recipe, contents)
+        found[key] = fingerprint(_identity(spec, recipes[id(spec.recipe)], ids, hashes, corpus), parts)
     return found
 
 
@@ -124,7 +129,7 @@ def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
             penalty.model_copy(update={name: named(value) for name, value in penalty.imported.items()})
             for penalty in recipe.penalties
         )
-    return recipe.model_copy(update=changes)
+    return recipe.model_copy(update=changes) if changes else recipe
 
 
 def imported(recipe: RoundRecipe) -> list[str]:

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
+from ticlm.core.integrity.records import Record, read_record
 from ticlm.core.mixture import Source
-from ticlm.core.store import Record, Store, read_record
+from ticlm.core.store import Store
 from ticlm.methods.method import Continual
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.study.identity import identities, weights_of
 from ticlm.platform.study.round import Measured, Round
 from ticlm.platform.study.settings import Study
-from ticlm.platform.tasks.cell_store import cell_key, read_by_key
+from ticlm.platform.tasks.cells.files import read_by_key
+from ticlm.platform.tasks.cells.key import cell_key
 from ticlm.platform.tasks.packed_rows import Perplexity
 
 if TYPE_CHECKING:

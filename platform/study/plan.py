@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
+from ticlm.core.integrity.records import Record, read_records
 from ticlm.core.mixture import Source
-from ticlm.core.store import Record, Store, read_record
+from ticlm.core.store import READERS, Store
 from ticlm.platform.models.presets import ModelSize
 from ticlm.platform.study import costs, measured
 from ticlm.platform.study import data as corpora
 from ticlm.platform.study.adapted import AdaptedWeights, adapted_weights
-from ticlm.platform.study.chains import Chain, awaited, cut, name, share, unfinished
+from ticlm.platform.study.chains import Chain, awaited, cut, epochs, name, share, unfinished
 from ticlm.platform.study.identity import identities
 from ticlm.platform.study.measured import Records
 from ticlm.platform.study.mid_round import publishing_steps
@@ -74,14 +74,22 @@ class Plan:
     def read_records(self, keys: Iterable[str]) -> None:
         """Read the records of these rounds and of their mid-round models, as far as they are not known yet."""
         assert self.store is not None
-        for key in keys:
-            folder = paths.round_folder(self.ids[key])
-            if key not in self.records and (found := read_record(self.store, folder)) is not None:
-                self.records[key] = found
+        places = {key: paths.round_folder(self.ids[key]) for key in keys}
+        if len(places) > READERS:  # one listing for all of those that were not begun
+            there = {paths.round_at(name) for name in self.store.folders(paths.ROUNDS)}
+            places = {key: folder for key, folder in places.items() if folder in there}
+        wanted: dict[str | tuple[str, int], str] = {}
+        for key, folder in places.items():
+            if key not in self.records:
+                wanted[key] = folder
             for step in self.mid_round_steps(key):  # a round can be known without them: shares need only its losses
-                place, at = (key, step), paths.mid_round_model(folder, step)
-                if place not in self.mid_round_records and (model := read_record(self.store, at)):
-                    self.mid_round_records[place] = model
+                if (key, step) not in self.mid_round_records:
+                    wanted[key, step] = paths.mid_round_model(folder, step)
+        for place, found in zip(wanted, read_records(self.store, list(wanted.values()))):
+            if found is not None and isinstance(place, str):
+                self.records[place] = found
+            elif found is not None and not isinstance(place, str):
+                self.mid_round_records[place] = found
 
     @cached_property
     def _scored(self) -> set[str]:
@@ -118,10 +126,10 @@ class Plan:
     def _check_epochs(self) -> None:
         """Raise InputError if a round whose shares are known would see a source more often than `max_epochs`."""
         most = self.study.max_epochs
-        for key, source, epochs in self.epochs() if most is not None else ():
-            if most is not None and epochs > most and not self.tree.rounds[key].open:
+        for key, source, seen in self.epochs() if most is not None else ():
+            if most is not None and seen > most and not self.tree.rounds[key].open:
                 raise InputError(
-                    f"the round at period {self.tree.rounds[key].period} would see {source} {epochs:.2f} times; "
+                    f"the round at period {self.tree.rounds[key].period} would see {source} {seen:.2f} times; "
                     f"max_epochs is {most}: lower the budget, or raise max_epochs"
                 )
 
@@ -227,19 +235,8 @@ class Plan:
     def epochs(self) -> Iterator[tuple[str, Source, float]]:
         """Yield (round key, source, epochs): how often the chain has seen the source by the end of the round. If a
         buffer keeps only part of a source, rows count as epochs of that part. Yields nothing without a corpus."""
-        if self.corpus is None:
-            return
-        seen: dict[str | None, dict[Source, Fraction]] = {None: {}}
-        for key, spec in self.tree.rounds.items():
-            seen[key] = dict(seen[spec.parent])
-            windows = {d.source: d.window for d in spec.cursors if d.window is not None}
-            for source, rows in spec.draws().items():
-                have = self._rows(source)
-                if have:
-                    kept = min(have, windows[source][1]) if source in windows else have
-                    # In fractions: three thirds are one epoch, and no more than `max_epochs: 1` allows.
-                    seen[key][source] = seen[key].get(source, Fraction(0)) + Fraction(rows, kept)
-                    yield key, source, float(seen[key][source])
+        if self.corpus is not None:
+            yield from epochs(self.tree.rounds, self._rows)
 
     def kept(self, run: Run) -> tuple[int, int | None]:
         """Return how much old text a run needs at the same time: the largest number of other periods (an old corpus is
@@ -259,8 +256,12 @@ class Plan:
         manifest = self._splits.get(source)
         if manifest is None or not manifest.rows:
             return 0
-        whole = sum(file.bytes for file in manifest.files)
+        whole = self._bytes[source]
         return whole if rows is None or rows >= manifest.rows else math.ceil(whole * rows / manifest.rows)
+
+    @cached_property
+    def _bytes(self) -> dict[Source, int]:
+        return {source: sum(file.bytes for file in manifest.files) for source, manifest in self._splits.items()}
 
     def _rows(self, source: Source) -> int:
         manifest = self._splits.get(source)

@@ -188,8 +188,11 @@ class Round(Settings):
     @property
     def sources(self) -> tuple[Source, ...]:
         """All sources that it reads: the sources it trains on, then the sources that its penalties read."""
-        trained = (s for segment in self.segments for s in segment.mixture.sources)
-        return tuple(dict.fromkeys([*trained, *(s for s in self.reads if s is not None)]))
+        mixtures = [segment.mixture for segment in self.segments]
+        read = [source for source in self.reads if source is not None]
+        if len(mixtures) == 1 and not read:  # most rounds; a mixture has each source once
+            return mixtures[0].sources
+        return tuple(dict.fromkeys([*(source for mixture in mixtures for source in mixture.sources), *read]))
 
     @property
     def own(self) -> Source | None:
@@ -197,18 +200,25 @@ class Round(Settings):
 
         An old corpus may call a period by the same label; the round's own comes last in its mixtures.
         """
-        mine = [s for segment in self.segments for s in segment.mixture.sources if s.period == self.period]
-        return mine[-1] if mine else None
+        shares = (share for segment in reversed(self.segments) for share in reversed(segment.mixture.shares))
+        return next((share.source for share in shares if share.source.period == self.period), None)
 
     @property
     def new_rows(self) -> int:
         """Rows of its own period that it draws."""
-        return sum(rows for source, rows in self.draws().items() if source == self.own)
+        return self.new_and_old_rows[0]
 
     @property
     def old_rows(self) -> int:
         """Rows of all other sources that it draws: replayed periods, or an old corpus."""
-        return sum(rows for source, rows in self.draws().items() if source != self.own)
+        return self.new_and_old_rows[1]
+
+    @property
+    def new_and_old_rows(self) -> tuple[int, int]:
+        """The two numbers of rows together, as a count of all its draws takes most of the time."""
+        rows, own = self.draws(), self.own
+        new = 0 if own is None else rows.get(own, 0)
+        return new, sum(rows.values()) - new
 
     def draws(self) -> dict[Source, int]:
         """Return how many rows this round draws from each source."""

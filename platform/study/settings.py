@@ -26,7 +26,7 @@ from ticlm.platform.models.settings import FolderModel, ModelOrName, Precision
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.tables import AnyTables, check_tables, refuse_keys_of_before
 from ticlm.platform.tasks.base import Task
-from ticlm.platform.tasks.cell import Compute
+from ticlm.platform.tasks.cells.cell import Compute
 from ticlm.platform.tasks.packed_rows import Perplexity
 from ticlm.platform.tasks.union import AnyTask
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ticlm.core import paths
 from ticlm.core.integrity.files import check_once
-from ticlm.core.store import Record, Store, read_record
+from ticlm.core.integrity.records import Record, read_record
+from ticlm.core.store import Store
 
 
 def published(store: Store, round_id: str) -> str:

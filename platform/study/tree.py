@@ -9,7 +9,7 @@ from typing import Literal
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
-from ticlm.core.fingerprint import fingerprint
+from ticlm.core.fingerprint import SharedParts, fingerprint
 from ticlm.core.mixture import Source
 from ticlm.methods.method import Continual, Joint, Method, OracleSeries
 from ticlm.methods.timeline import MethodTimeline
@@ -19,7 +19,7 @@ from ticlm.platform.study.nodes.deployment import Deployment
 from ticlm.platform.study.nodes.samples import sampled_for
 from ticlm.platform.study.nodes.trained import position_of, recipe_of, trained_round
 from ticlm.platform.study.nodes.tuned_copies import tuned_copy
-from ticlm.platform.study.round import LossLookup, Measured, Round, SourceCursor, nothing
+from ticlm.platform.study.round import LossLookup, Measured, Round, RoundRecipe, SourceCursor, nothing
 from ticlm.platform.study.settings import Study
 
 Kind = Literal["round", "leaf", "average", "sample", "tuned copy"]
@@ -37,13 +37,18 @@ class Run:
     samples: Mapping[str, str] = field(default_factory=dict)
     """Trained period -> key of the sample whose rows were drawn there."""
 
-    @property
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """All periods that the run trains on, oldest first."""
+        return tuple(self.rounds)
+
+    @cached_property
     def work(self) -> dict[str, tuple[str, ...]]:
         """The keys of all rounds that the run needs, by trained period: samples, the trunk's rounds, deployed ones."""
         beside = (self.samples, self.trunk)
         return {label: (*(of[label] for of in beside if label in of), key) for label, key in self.rounds.items()}
 
-    @property
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """The keys of all rounds that the run needs."""
         return tuple(key for keys in self.work.values() for key in keys)
@@ -60,6 +65,8 @@ class Tree:
     """(key of a checkpoint's round, task id) -> key of the round that prepares it for the task."""
     measured: dict[Measured, None] = field(default_factory=dict)
     """The measurements that later shares follow from: checkpoints, with the periods of the tune rows."""
+    parts: SharedParts = field(default_factory=lambda: SharedParts(RoundRecipe, Source), repr=False, compare=False)
+    """What keys of rounds are made of, as far as many rounds share it."""
 
     @cached_property
     def tuned_copies(self) -> set[str]:
@@ -126,7 +133,7 @@ def rounds(
             scored = (k for run in tree.runs for label, k in run.rounds.items() if study.scores(run.method, label))
             for key in dict.fromkeys(scored):
                 leaf = tuned_copy(study, task, key, tree.rounds[key], tuned or {})
-                tree.leaves[key, task.id] = leaf_key = fingerprint(leaf)
+                tree.leaves[key, task.id] = leaf_key = fingerprint(leaf, tree.parts)
                 tree.rounds.setdefault(leaf_key, leaf)
     return tree
 
@@ -169,13 +176,17 @@ def _run(
     previous: str | None = None
     cursor: dict[Source, SourceCursor] = {}
     continual: list[int] = []  # steps of the rounds so far
+    recipes: dict[tuple[bool, str], RoundRecipe] = {}
     starts: dict[str, tuple[str, Round]] = {}  # period -> what the next round starts from, and what was trained
     if isinstance(method, Continual) and method.adaptive is not None:
         timeline = _with_records(timeline, method.adaptive.tune_rows, starts, tree, recorded)
     for request in method.round_requests(timeline):
         if request.start == "scratch":
             previous, cursor, continual = None, {}, []
-        recipe, leaf = recipe_of(study, method, request, seed), None
+        which = request.initial, "" if request.model is None else fingerprint(request.model)
+        if which not in recipes:  # one object for all rounds of a kind: it is written once for all their hashes
+            recipes[which] = recipe_of(study, method, request, seed)
+        recipe, leaf = recipes[which], None
         if deployment is not None:
             request, leaf = deployment.parted(request, recipe)
         where = "initial" if request.initial or isinstance(method, OracleSeries) else f"methods.{method.name}"
@@ -184,7 +195,7 @@ def _run(
         if request.sampling is not None:
             round_ = sampled_for(f"methods.{method.name}", round_, request.sampling, tree.rounds)
             samples[request.period] = str(round_.sampled)
-        key = fingerprint(round_)
+        key = fingerprint(round_, tree.parts)
         tree.rounds.setdefault(key, round_)
         cursor.update(round_.advanced())
         ends[request.period] = previous = key
@@ -198,7 +209,7 @@ def _run(
             beside = trained_round(leaf, *deployment.cooled(leaf, round_), key, cursor, timeline, where, "the leaf")
         if deployment is not None and beside is not None:
             trunk[request.period] = key
-            ends[request.period] = deployed = fingerprint(beside)
+            ends[request.period] = deployed = fingerprint(beside, tree.parts)
             tree.rounds.setdefault(deployed, beside)
             deployment.deployed = deployed
             previous = deployment.next(key)

@@ -20,7 +20,7 @@ from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
-from ticlm.platform.tasks.cell import Axis, Cell, Kind, titled
+from ticlm.platform.tasks.cells.cell import Axis, Cell, Kind, titled
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus

@@ -11,7 +11,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.mixture import Subset
 from ticlm.core.settings import Settings
-from ticlm.platform.tasks.cell import Axis
+from ticlm.platform.tasks.cells.cell import Axis
 from ticlm.platform.tasks.documents import ExamplesTask, blocks
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ticlm.core import paths
-from ticlm.core.store import Attempt, read_record
+from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.platform.models import averaging
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork

@@ -25,8 +25,9 @@ from torch.distributed.checkpoint.state_dict_saver import save as write
 from ticlm.core import paths
 from ticlm.core.errors import InputError, TiclmWarning, of_storage
 from ticlm.core.integrity.files import verify
+from ticlm.core.integrity.records import Attempt
 from ticlm.core.signals import Threads, result_of
-from ticlm.core.store import Attempt, Store
+from ticlm.core.store import Store
 from ticlm.methods.seams import local_shard
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.stored_rounds import mid_round_checkpoints

@@ -6,7 +6,7 @@ import json
 
 from ticlm.core import paths
 from ticlm.core.errors import Diverged
-from ticlm.core.store import Attempt
+from ticlm.core.integrity.records import Attempt
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.loader import LoaderSpec, RankReader
 from ticlm.platform.train.step import StepResult

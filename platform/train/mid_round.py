@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ticlm.core import paths
-from ticlm.core.store import Attempt, read_record
+from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.methods.seams import Optimizer, local_shard
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.work import ChainWork

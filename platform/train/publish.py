@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.core import paths
-from ticlm.core.store import Attempt, Store
+from ticlm.core.integrity.records import Attempt
+from ticlm.core.store import Store
 from ticlm.platform.models import folders, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.stored_rounds import leftovers

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ticlm.core import paths
 from ticlm.core.corpus import FORMAT, INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest
 from ticlm.core.integrity import own_hash
+from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.periods import Period, span
 from ticlm.core.row_columns import TOKENS
-from ticlm.core.store import Attempt, read_record
 from ticlm.core.token_rows import Column, ShardFile, dtype_for, to_parquet
 from ticlm.platform.models import folders
 from ticlm.platform.models.sampling import sample_rows

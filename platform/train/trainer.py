@@ -15,8 +15,9 @@ from torch import nn
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError, RunError
+from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.reading import own_faults
-from ticlm.core.store import Attempt, Store, read_record
+from ticlm.core.store import Store
 from ticlm.core.token_rows import Tokens
 from ticlm.platform.models import adapter_stack, build, compiled, folders, memory, sharding
 from ticlm.platform.models.sharding import Workers

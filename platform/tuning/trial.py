@@ -13,11 +13,13 @@ from typing import Literal
 
 from ticlm.core import paths
 from ticlm.core.errors import Stopped, TiclmError
+from ticlm.core.integrity.records import read_record
 from ticlm.core.signals import join
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.platform.analysis import conventions
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.eval import cells, fanout
+from ticlm.platform.eval.wanted.asked import keys_by_place
 from ticlm.platform.results import of_plan as collect
 from ticlm.platform.run import driver
 from ticlm.platform.run.trainers import Trainer, trainer_of
@@ -131,7 +133,7 @@ def scores(made: Plan) -> dict[str, PeriodScores]:
 def complete(made: Plan) -> Iterator[str]:
     """Yield the names of the methods that are trained to the end and have a value in every cell."""
     left = {unit.weights for unit in cells.units(made)}
-    keys = cells.keys(made)
+    keys = keys_by_place(made)
     weights = {key: found for (key, _, _), (found, _) in keys.items()}
     for run in made.tree.runs:
         if all(made.done(key) and weights.get(key) not in left for key in run.rounds.values()):

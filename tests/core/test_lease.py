@@ -26,8 +26,9 @@ from signals import started
 from ticlm.core import lease as module
 from ticlm.core import paths
 from ticlm.core.errors import RunError, TakenOver, TiclmWarning
+from ticlm.core.integrity.records import Attempt
 from ticlm.core.lease import lease
-from ticlm.core.store import Attempt, Store
+from ticlm.core.store import Store
 from ticlm.core.writers import presence
 
 WRITERS = 8

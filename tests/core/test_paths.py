@@ -11,7 +11,8 @@ import pytest
 from paths import ROOT
 
 from ticlm.core import paths
-from ticlm.core.store import Attempt, Store
+from ticlm.core.integrity.records import Attempt
+from ticlm.core.store import Store
 from ticlm.platform.study.stored_rounds import attempts, leftovers, mid_round_checkpoints, mid_round_models
 
 ID, WEIGHTS = "0123456789abcdef" * 4, "fedcba9876543210" * 4

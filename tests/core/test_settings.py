@@ -14,7 +14,7 @@ from paths import ROOT
 from pydantic import Field, ValidationError, model_validator
 
 from ticlm.core.errors import InputError
-from ticlm.core.fingerprint import fingerprint
+from ticlm.core.fingerprint import SharedParts, fingerprint, fingerprints
 from ticlm.core.reading.packaged import holders
 from ticlm.core.reading.plain import Plain
 from ticlm.core.settings import RECIPES, Settings, load, merged, packaged, parse, resolved
@@ -442,6 +442,16 @@ class Holder(Settings):
     part: Base
 
 
+class Older(Settings):
+    a: Any = 1
+    b: Any = None
+    c: Any = None
+    later: Any = None
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"later", "a"})
+
+
 DISTINCT = [
     *(None, True, False, 0, 1, 2, 0.0, -0.0, 1.0, 0.1, 0.1 + 1e-17 * 4, "", "1", "None", "true", b"", b"1"),
     *((), (None,), (1, 2), (2, 1), ((1,), 2), (1, (2,)), "(1, 2)", frozenset(), frozenset({1, 2}), date(2020, 1, 1)),
@@ -461,6 +471,23 @@ def test_the_fields_of_a_subclass_count_even_behind_a_field_of_its_base() -> Non
     """Dumping `Holder` would lose `extra`: pydantic serialises by the annotated type."""
     assert "extra" not in Holder(part=Derived()).model_dump()["part"]
     assert fingerprint(Holder(part=Derived(extra=3))) != fingerprint(Holder(part=Derived(extra=4)))
+
+
+def test_values_that_differ_in_one_field_are_hashed_as_each_alone() -> None:
+    """Of the first, a middle and the last field, and beside one that identities leave out."""
+    for start, field in ((Pair(left=Base()), "left"), (Pair(left="ä"), "right"), (Older(), "b"), (Older(), "c")):
+        of = fingerprints(start, field)
+        for other in DISTINCT:
+            assert of(other) == fingerprint(start.model_copy(update={field: other})), (start, field, other)
+
+
+def test_parts_that_many_values_share_change_no_hash() -> None:
+    """Equal parts and other ones of the same class too, also after the first of them is gone."""
+    parts, one = SharedParts(Base, Pair), Base(size=3)
+    for held in (one, Base(size=3), Base(size=4), Derived(), one):
+        assert fingerprint(Pair(left=held, right=(held, 1)), parts) == fingerprint(Pair(left=held, right=(held, 1)))
+    for size in range(50):
+        assert fingerprint((Base(size=size),), parts) == fingerprint((Base(size=size),))
 
 
 def test_neither_the_order_of_a_set_nor_how_a_value_was_made_counts() -> None:

@@ -13,8 +13,9 @@ import pytest
 
 from ticlm.core.errors import InputError
 from ticlm.core.integrity.files import verify
+from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.paths import RECORD
-from ticlm.core.store import Attempt, Store, read_record
+from ticlm.core.store import Store
 
 WRITERS = 8
 
@@ -102,6 +103,27 @@ def test_listings_are_never_stale(store: Store) -> None:
     assert store.files("a") == ["one"] and not store.exists("a/two")
     data_source.pipe_file(store.path("a/two"), b"2")
     assert store.files("a") == ["one", "two"] and store.exists("a/two") and store.walk() == ["a/one", "a/two"]
+
+
+def test_many_files_are_read_in_order_and_those_that_are_not_there_are_none(store: Store) -> None:
+    names = [f"many/{number:03d}" for number in range(90)]
+    for name in names[::2]:
+        store.write(name, name.encode())
+    found = list(store.read_all([*names, "many/000/below"]))
+    assert found[:90] == [name.encode() if number % 2 == 0 else None for number, name in enumerate(names)]
+    assert found[90:] == [None]
+
+
+def test_one_listing_tells_the_states_of_all_files_below_a_folder(store: Store) -> None:
+    for name in ("cells/b/two", "cells/a/one", "cells/index", "other/file"):
+        store.write(name, b"1")
+    before = store.states("cells")
+    assert list(before) == ["a/one", "b/two", "index"] and store.states("nothing") == {}
+    store.write("cells/a/one", b"2")  # of the same size
+    store.remove("cells/b")
+    after = store.states("cells")
+    assert list(after) == ["a/one", "index"]
+    assert after["index"] == before["index"] and after["a/one"] != before["a/one"]
 
 
 # create only if absent

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from ticlm.core.integrity.records import read_record
 from ticlm.core.paths import round_folder
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Continual, OracleSeries
 from ticlm.platform.study import plan

@@ -70,7 +70,7 @@ LIGHT_TO_IMPORT = tuple(
         *("datasets.corpus.build", "datasets.evalsets.recipe"),
         *("platform.tasks.union", "platform.models.settings"),
         *("platform.study.settings", "platform.study.tree", "platform.study.plan", "platform.study.work"),
-        *("platform.eval.cells", "platform.eval.fanout", "platform.tasks.cell_store", "platform.train.loader"),
+        *("platform.eval.cells", "platform.eval.fanout", "platform.tasks.cells.kept", "platform.train.loader"),
         *("platform.results.of_plan", "platform.results.study_result", "platform.cluster.slots"),
         *(
             "platform.cluster.job",

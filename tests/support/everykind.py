@@ -12,8 +12,9 @@ from toys import build_toy_corpus, make_toy_study
 
 from ticlm.core import paths
 from ticlm.core.integrity.own_hash import with_hash
+from ticlm.core.integrity.records import read_record
 from ticlm.core.settings import parse
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan

@@ -9,7 +9,7 @@ from ticlm.platform.run import driver
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.settings import Study
-from ticlm.platform.tasks.cell_store import read_cells
+from ticlm.platform.tasks.cells.files import read_cells
 
 
 def run(study: Study, root: Path) -> Plan:

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from ticlm.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
 from ticlm.core.integrity.own_hash import with_hash
+from ticlm.core.integrity.records import Attempt
 from ticlm.core.mixture import Split
 from ticlm.core.periods import Calendar
 from ticlm.core.settings import parse
-from ticlm.core.store import Attempt, Store
+from ticlm.core.store import Store
 from ticlm.core.token_rows import Column, ShardFile, to_parquet
 from ticlm.platform.study.settings import Study
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from ticlm.core import lease, paths
 from ticlm.core.errors import RunError
-from ticlm.core.store import Attempt, Store
+from ticlm.core.integrity.records import Attempt
+from ticlm.core.store import Store
 from ticlm.platform.study import stored_rounds
 from ticlm.platform.train.checkpoint import Writer as Checkpoints
 from ticlm.platform.train.publish import tidy

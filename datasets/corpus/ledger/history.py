@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
+from ticlm.core.integrity.records import read_record
 from ticlm.core.periods import Calendar, span
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.datasets.corpus.build_records import BuildRecord, RecordSum, builders, builds, cut_short
 from ticlm.datasets.corpus.ledger.counts import Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from ticlm.core import paths
-from ticlm.core.store import Store, read_record
+from ticlm.core.integrity.records import read_record
+from ticlm.core.store import Store
 
 Names = dict[str, str]
 

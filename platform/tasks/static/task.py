@@ -12,13 +12,13 @@ from ticlm.core import settings
 from ticlm.core.extras import Extra
 from ticlm.core.periods import Label
 from ticlm.platform.tasks.base import Measurement, Reads, Task
-from ticlm.platform.tasks.cell import Axis
+from ticlm.platform.tasks.cells.cell import Axis
 from ticlm.platform.tasks.static.part import CORE, HARNESS, Part
 
 if TYPE_CHECKING:
     from ticlm.platform.tasks.answerer import Answerer
     from ticlm.platform.tasks.base import Data
-    from ticlm.platform.tasks.cell import Cell
+    from ticlm.platform.tasks.cells.cell import Cell
 
 ACCURACY, CHANCE, CENTERED = "accuracy", "chance", "centered"
 

@@ -11,8 +11,9 @@ from rich.console import Console
 from ticlm.core.accounting import Accounting, Deduplication, Host, Lineage, Overlap, Step
 from ticlm.core.corpus import Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
 from ticlm.core.errors import InputError
+from ticlm.core.integrity.records import Attempt
 from ticlm.core.periods import TIC_CC_MONTHS, Calendar
-from ticlm.core.store import Attempt, Store
+from ticlm.core.store import Store
 from ticlm.core.token_rows import Column
 from ticlm.datasets.corpus.pack import BEYOND, TAIL
 from ticlm.datasets.corpus.show import as_json, overview

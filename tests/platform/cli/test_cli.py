@@ -24,8 +24,9 @@ import pytest
 from faulty import faulty
 
 from ticlm.core.corpus import Corpus
+from ticlm.core.integrity.records import read_record
 from ticlm.core.lease import lease
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.platform.study.settings import Study
 
 Forks = Callable[..., list[tuple[int, Any]]]

@@ -31,8 +31,9 @@ from signals import started
 
 from ticlm.core import fingerprint
 from ticlm.core.errors import InputError
+from ticlm.core.integrity.records import read_record
 from ticlm.core.paths import round_folder
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.platform.cluster import jobs
 from ticlm.platform.cluster.job import prepare
 from ticlm.platform.study import plan

@@ -17,8 +17,9 @@ import ray
 from ray import cloudpickle
 
 from ticlm.core.errors import TiclmWarning
+from ticlm.core.integrity.records import read_record
 from ticlm.core.paths import round_folder
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.platform.cluster.board import Posted
 from ticlm.platform.cluster.group import guard_callback, run_name
 from ticlm.platform.cluster.ray_metrics import METRICS, Exported, WorkerSeries

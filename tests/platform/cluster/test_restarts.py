@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from ticlm.core.errors import InputError, RunError, TiclmError
+from ticlm.core.integrity.records import Attempt
 from ticlm.core.paths import round_folder
-from ticlm.core.store import Attempt, Store
+from ticlm.core.store import Store
 from ticlm.platform.cluster.board import CLOSED, Board, Posted
 from ticlm.platform.cluster.nodes import Watch
 from ticlm.platform.cluster.restarts import Guard, Leaving, cause, progress

@@ -22,9 +22,10 @@ from reserved import wait_until_nothing_is_reserved
 
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError, RunError, Stopped
+from ticlm.core.integrity.records import read_record
 from ticlm.core.paths import round_folder
 from ticlm.core.progress import Silent
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.platform.cluster import group, slot_worker
 from ticlm.platform.eval import cells
 from ticlm.platform.results.of_plan import study_result

@@ -14,7 +14,7 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.tasks.cell_store import read_cells, write_cells
+from ticlm.platform.tasks.cells.files import read_cells, write_cells
 
 EVALUATIONS = [{}, {"kind": "perplexity", "name": "tuning", "split": "tune"}]
 

@@ -32,8 +32,9 @@ from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.tasks.answerer import Answerer
 from ticlm.platform.tasks.base import Measurement, Task
-from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.cell_store import CellKey, cell_key, read_cells
+from ticlm.platform.tasks.cells.cell import Cell
+from ticlm.platform.tasks.cells.files import read_cells
+from ticlm.platform.tasks.cells.key import CellKey, cell_key
 from ticlm.platform.tasks.documents import DocumentPerplexity
 from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.platform.cli import plan_view
-from ticlm.platform.eval.counts import Workload, count, workload
+from ticlm.platform.eval.wanted.counts import Workload, count, workload
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study

@@ -27,7 +27,7 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tasks.answerer import Answerer
 from ticlm.platform.tasks.base import Measurement
-from ticlm.platform.tasks.cell_store import read_cells
+from ticlm.platform.tasks.cells.files import read_cells
 from ticlm.platform.tasks.packed_rows import Perplexity
 
 Forks = Callable[..., list[tuple[int, Any]]]

@@ -24,7 +24,7 @@ from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Evaluate, Study
-from ticlm.platform.tasks.cell_store import read_cells
+from ticlm.platform.tasks.cells.files import read_cells
 
 MakeStudy = Callable[..., Study]
 METHOD = {"base": "cyclic-cosine", "schedule": {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}}

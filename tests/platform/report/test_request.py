@@ -13,7 +13,7 @@ from paths import ROOT
 
 from ticlm.core import settings
 from ticlm.core.fingerprint import fingerprint
-from ticlm.core.store import Record
+from ticlm.core.integrity.records import Record
 from ticlm.platform.analysis.conventions import named
 from ticlm.platform.report.commands import row_command, run_command
 from ticlm.platform.report.provenance import code_lines, git_revision, study_runs

@@ -11,7 +11,7 @@ from ticlm.core.examples import Example, ExamplesInfo, PeriodExamples, publish
 from ticlm.core.periods import Calendar
 from ticlm.core.store import Store
 from ticlm.platform.analysis.summary import summarize
-from ticlm.platform.eval import cells as evaluation
+from ticlm.platform.eval.wanted.asked import keys_by_place
 from ticlm.platform.papers.ckl.part import Fuar
 from ticlm.platform.papers.ckl.study_fuar import fuar_tables
 from ticlm.platform.papers.evolvingqa.part import Evolving
@@ -23,8 +23,8 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tasks.base import NOT_A_NUMBER
-from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.cell_store import read_cells, write_cells
+from ticlm.platform.tasks.cells.cell import Cell
+from ticlm.platform.tasks.cells.files import read_cells, write_cells
 
 MONTHS = ("202301", "202302")
 LONG, EMPTY = "left out: an answer longer than the window", "left out: no token to score"
@@ -59,7 +59,7 @@ def scored(made: Plan, **numbers: dict[str, float]) -> StudyResult:
     runs = {key: trained for run in made.tree.runs for trained, key in run.rounds.items()}
     assert made.store is not None
     cells = []
-    for (round, task, label), (weights, key) in evaluation.keys(made).items():
+    for (round, task, label), (weights, key) in keys_by_place(made).items():
         name = task.partition("@")[0].replace("-", "_")
         for title, value in numbers.get(f"{name}_{runs[round]}_{label}", numbers.get(name, {"nll": 2.0})).items():
             kind, _, metric = title.rpartition(": ")
@@ -122,7 +122,7 @@ def test_a_cell_whose_losses_are_no_numbers_is_missing_under_that_reason(made: P
 
 def test_periods_that_hold_the_same_data_share_what_was_scored(toy_root: Path, toy_study: Callable[..., Study]) -> None:
     made = trained(toy_root, toy_study, {label: "w1 w2" for label in MONTHS})
-    keys = evaluation.keys(made)
+    keys = keys_by_place(made)
     assert len({key for (_, task, _), key in keys.items() if task == "pages@1"}) == 2  # one for each checkpoint
     found = scored(made, pages={"nll": 1.0, EMPTY: 1})
     assert found.missing == ("pages@1: 2 texts left out: no token to score",)

@@ -25,7 +25,7 @@ from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.display.view_data import KINDS
 from ticlm.platform.eval import again
 from ticlm.platform.eval.cells import units
-from ticlm.platform.eval.counts import count
+from ticlm.platform.eval.wanted.counts import count
 from ticlm.platform.models import build, folders
 from ticlm.platform.models.settings import PresetModel
 from ticlm.platform.papers.evolvingqa.part import Evolving

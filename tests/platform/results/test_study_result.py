@@ -5,8 +5,8 @@ import pytest
 
 from ticlm.core.errors import InputError
 from ticlm.core.store import Store
-from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.cell_store import read_cells, write_cells
+from ticlm.platform.tasks.cells.cell import Cell
+from ticlm.platform.tasks.cells.files import read_cells, write_cells
 
 WEIGHTS = "0123456789abcdef" * 4
 

@@ -18,8 +18,9 @@ from sets import kept
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example
+from ticlm.core.integrity.records import Attempt
 from ticlm.core.paths import RECORD
-from ticlm.core.store import Attempt, Store
+from ticlm.core.store import Store
 from ticlm.datasets.llm.asking import Asker, ChatLimits
 from ticlm.datasets.llm.chat import ChatRequest, Message
 from ticlm.datasets.llm.function_chat import DeterministicChat

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from ticlm.core.errors import InputError
-from ticlm.core.store import Attempt, Store
+from ticlm.core.integrity.records import Attempt
+from ticlm.core.store import Store
 from ticlm.platform.run.cleanup import unused
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.settings import Study
-from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.cell_store import write_cells
+from ticlm.platform.tasks.cells.cell import Cell
+from ticlm.platform.tasks.cells.files import write_cells
 
 Studies = Callable[..., Study]
 PLAIN = {"base": "cyclic-cosine", "schedule": {"max_rate": 5e-3, "warmup_steps": 1}}

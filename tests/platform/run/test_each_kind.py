@@ -19,7 +19,7 @@ from ticlm.platform.run import driver
 from ticlm.platform.run.check import check
 from ticlm.platform.run.cleanup import unused
 from ticlm.platform.study.plan import Plan, make
-from ticlm.platform.tasks.cell_store import check_cells
+from ticlm.platform.tasks.cells.files import check_cells
 
 UNREAD = ("metrics.json", "leases/", "tokenizer/tokenizer_config.json")
 """What nothing reads but `ticlm check` and people, and leases; a tokenizer has a test of its own."""

@@ -25,7 +25,8 @@ WRITER = """
 import sys, time
 from ticlm.platform.cli.exit import ended
 from ticlm.core import lease
-from ticlm.core.store import Attempt, Store
+from ticlm.core.integrity.records import Attempt
+from ticlm.core.store import Store
 
 lease.HEARTBEAT_S, lease.STALE_S = 0.2, 2.0
 

@@ -17,13 +17,14 @@ from rich.console import Console
 from ticlm.core import quantities
 from ticlm.core.corpus import INFO, Corpus, CorpusInfo, PeriodManifest, SplitManifest, TokenizerInfo
 from ticlm.core.errors import InputError
+from ticlm.core.integrity.records import Attempt
 from ticlm.core.mixture import Split
 from ticlm.core.periods import Calendar
 from ticlm.core.settings import parse
-from ticlm.core.store import Attempt, Store
+from ticlm.core.store import Store
 from ticlm.core.token_rows import Column, ShardFile
 from ticlm.platform.cli import plan_view
-from ticlm.platform.eval import cells
+from ticlm.platform.eval.wanted.asked import keys_by_place
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.needs import missing_periods
 from ticlm.platform.study.plan import Plan, make
@@ -112,7 +113,7 @@ def test_only_checkpoints_that_are_named_are_scored_and_every_oracle(toy_study: 
     study = toy_study(evaluate={"checkpoints": ["202302", "202304"], "periods": ["202301"]})
     plan = make(study, str(toy_root))
     finish(plan, *plan.tree.rounds)
-    scored = {key for key, _, _ in cells.keys(make(study, str(toy_root)))}
+    scored = {key for key, _, _ in keys_by_place(make(study, str(toy_root)))}
     found = [[label for label, key in run.rounds.items() if key in scored] for run in plan.tree.runs]
     shared = "202301"  # the first Oracle is the others' first round
     assert found == [[shared, "202302", "202304"], [shared, "202302", "202304"], ["202301", "202303"]]

@@ -22,8 +22,8 @@ from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.tasks.answerer import Answerer
 from ticlm.platform.tasks.base import Measurement, Reads, Task
-from ticlm.platform.tasks.cell import Axis, Cell
-from ticlm.platform.tasks.cell_store import read_cells
+from ticlm.platform.tasks.cells.cell import Axis, Cell
+from ticlm.platform.tasks.cells.files import read_cells
 from ticlm.platform.tasks.packed_rows import Perplexity
 
 if TYPE_CHECKING:

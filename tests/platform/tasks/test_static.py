@@ -23,8 +23,8 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.tasks.answerer import NO_TOKEN, TOO_LONG, Continuation
 from ticlm.platform.tasks.base import Measurement
-from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.cell_store import cell_key
+from ticlm.platform.tasks.cells.cell import Cell
+from ticlm.platform.tasks.cells.key import cell_key
 from ticlm.platform.tasks.static import files as taskfile
 from ticlm.platform.tasks.static import part
 from ticlm.platform.tasks.static.part import CORE, Part

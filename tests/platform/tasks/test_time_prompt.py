@@ -15,7 +15,7 @@ from ticlm.core.settings import parse
 from ticlm.methods.objectives import Causal
 from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.base import Measurement
-from ticlm.platform.tasks.cell_store import cell_key
+from ticlm.platform.tasks.cells.key import cell_key
 from ticlm.platform.tasks.generated import GeneratedAnswers
 from ticlm.platform.tasks.time_prompt import Month
 

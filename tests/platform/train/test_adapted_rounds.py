@@ -12,9 +12,10 @@ import torch
 from safetensors.torch import load_file
 
 from ticlm.core.errors import InputError
+from ticlm.core.integrity.records import read_record
 from ticlm.core.paths import round_folder
 from ticlm.core.settings import parse
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular

@@ -18,9 +18,10 @@ import pytest
 from clusters import LOOPBACK, cluster_of
 
 from ticlm.core import progress
+from ticlm.core.integrity.records import read_record
 from ticlm.core.paths import round_folder
 from ticlm.core.periods import Calendar
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
@@ -28,7 +29,7 @@ from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.resources import Cadence
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import work_of
-from ticlm.platform.tasks.cell_store import read_cells
+from ticlm.platform.tasks.cells.files import read_cells
 
 Forks = Callable[..., list[tuple[int, Any]]]
 MakeStudy = Callable[..., Study]

@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 
 from ticlm.core.integrity.files import verify
-from ticlm.core.store import Store, read_record
+from ticlm.core.integrity.records import read_record
+from ticlm.core.store import Store
 from ticlm.platform.run import cleanup
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study, load
-from ticlm.platform.tasks.cell_store import read_cells
+from ticlm.platform.tasks.cells.files import read_cells
 
 Forks = Callable[..., list[tuple[int, Any]]]
 KILLED = -signal.SIGKILL
@@ -88,7 +89,7 @@ def trap(owner: str, name: str, count: int = 1, before: Callable[..., Any] | Non
 
 def trap_publish(kind: str, count: int, when: str) -> None:
     """Die before or after the nth record of a round ("round") or of a mid-round checkpoint ("step")."""
-    from ticlm.core.store import Attempt
+    from ticlm.core.integrity.records import Attempt
 
     real, left = Attempt.publish, count
 

@@ -13,10 +13,11 @@ import pytest
 from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.integrity.files import verify
+from ticlm.core.integrity.records import Attempt
 from ticlm.core.mixture import Mixture, Source
-from ticlm.core.store import Attempt, Store
+from ticlm.core.store import Store
 from ticlm.platform.cli import plan_view
-from ticlm.platform.eval.counts import count
+from ticlm.platform.eval.wanted.counts import count
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.results.study_result import tidy

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from ticlm.core.errors import InputError
+from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.paths import round_folder
-from ticlm.core.store import Attempt, Store, read_record
+from ticlm.core.store import Store
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.platform.models import folders, sharding
 from ticlm.platform.models.sharding import Workers

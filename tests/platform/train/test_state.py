@@ -14,9 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from ticlm.core.corpus import Corpus
+from ticlm.core.integrity.records import read_record
 from ticlm.core.mixture import Mixture, Source
 from ticlm.core.paths import round_folder
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.methods.method import Continual
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.methods.seams import Adapter, Batch, Context, Penalty, PenaltyState
@@ -31,8 +32,8 @@ from ticlm.platform.study.round import Segment
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork, work_of
-from ticlm.platform.tasks.cell import Cell
-from ticlm.platform.tasks.cell_store import read_cells
+from ticlm.platform.tasks.cells.cell import Cell
+from ticlm.platform.tasks.cells.files import read_cells
 from ticlm.platform.train import trainer
 from ticlm.platform.train.loader import LoaderSpec, RankReader
 

@@ -18,8 +18,9 @@ import torch
 
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError, RunError
+from ticlm.core.integrity.records import read_record
 from ticlm.core.paths import round_folder
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.platform.models import folders
 from ticlm.platform.models.sharding import Workers

@@ -11,15 +11,16 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from ticlm.core.integrity.records import read_record
 from ticlm.core.paths import round_folder
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork, work_of
-from ticlm.platform.tasks.cell_store import read_cells
+from ticlm.platform.tasks.cells.files import read_cells
 from ticlm.platform.train.loader import LoaderSpec, RankReader, share
 
 Forks = Callable[..., list[tuple[int, Any]]]

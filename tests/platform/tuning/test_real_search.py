@@ -24,8 +24,9 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
 from ticlm.core.errors import FutureMonthError, RunError
+from ticlm.core.integrity.records import read_record
 from ticlm.core.settings import parse
-from ticlm.core.store import Store, read_record
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.platform.run import driver

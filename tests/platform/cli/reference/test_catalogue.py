@@ -12,9 +12,10 @@ from jsonschema import Draft202012Validator
 
 from ticlm.core import settings
 from ticlm.core.errors import InputError
+from ticlm.core.integrity.records import Attempt
 from ticlm.core.reading.packaged import holders
 from ticlm.core.settings import Settings, parse
-from ticlm.core.store import Attempt, Store
+from ticlm.core.store import Store
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Method
 from ticlm.platform.cli import catalogue

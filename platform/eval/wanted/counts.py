@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ticlm.platform.eval.cells import asked_labels, data_hashes, keys, mid_round_keys, scored, scored_mid_round
+from ticlm.platform.eval.wanted.asked import (
+    AskedLabels,
+    CellKeys,
+    by_checkpoint,
+    scored,
+    scored_mid_round,
+    wanted_cells,
+    wanted_mid_round,
+)
 from ticlm.platform.study import costs
 from ticlm.platform.study.plan import Plan
-from ticlm.platform.tasks.cell_store import read_by_key
+from ticlm.platform.tasks.cells.kept import KeptCells
 from ticlm.platform.tasks.packed_rows import Perplexity
 
 if TYPE_CHECKING:
@@ -33,24 +40,33 @@ def count(plan: Plan) -> CellCount:
     Not counted: cells of models that a finished round did not publish inside it, because no run will publish them.
     """
     assert plan.store is not None
-    kept = cache(partial(read_by_key, plan.store))
-    there = [
-        *((task, label, *cell) for (_, task, label), cell in keys(plan).items()),
-        *((task, label, *cell) for (_, _, task, label), cell in mid_round_keys(plan).items()),
-    ]
-    hashes = {task.id: data_hashes(plan, task) for task in plan.study.evaluations}
-    missing: dict[tuple[str, int, str], tuple[str, ...]] = {}
-    for run, t, task in scored(plan):
-        if not plan.done(plan.tree.scored(run.rounds[t], task.id)):
-            missing[run.rounds[t], -1, task.id] = tuple(asked_labels(run, t, task, hashes[task.id]))
-    for run, t, task, step in scored_mid_round(plan):
-        if (run.rounds[t], step) not in plan.mid_round_records and not plan.done(run.rounds[t]):
-            missing[run.rounds[t], step, task.id] = tuple(asked_labels(run, t, task, hashes[task.id]))
-    left = Counter((id, label) for id, label, weights, key in there if key not in kept(weights))
-    for (id, labels), models in Counter((id, labels) for (_, _, id), labels in missing.items()).items():
+    keys = CellKeys(plan)
+    checkpoints = by_checkpoint([*wanted_cells(plan, keys), *wanted_mid_round(plan, keys)])
+    there, left = 0, Counter[tuple[str, str]]()
+    kept = KeptCells(plan.store, ["key"]) if checkpoints else None
+    for wanted, cells in zip(checkpoints.values(), kept.each(checkpoints) if kept else ()):
+        have = set(cells.keys)
+        for one in wanted:
+            there += len(one.labels)
+            left.update((one.task.id, label) for label, key in zip(one.labels, keys.of(one)) if key not in have)
+    waiting = _waiting(plan, keys)
+    for (id, labels), models in Counter((id, labels) for (_, _, id), labels in waiting.items()).items():
         for label in labels:
             left[id, label] += models
-    return CellCount(len(there) + sum(map(len, missing.values())), left.total(), left)
+    return CellCount(there + sum(map(len, waiting.values())), left.total(), left)
+
+
+def _waiting(plan: Plan, keys: CellKeys) -> dict[tuple[str, int | None, str], tuple[str, ...]]:
+    """Return the labels of the cells, by (round, step, task), of checkpoints that are not there yet."""
+    asked = AskedLabels(keys)
+    missing: dict[tuple[str, int | None, str], tuple[str, ...]] = {}
+    for run, t, task in scored(plan):
+        if not plan.done(plan.tree.scored(run.rounds[t], task.id)):
+            missing[run.rounds[t], None, task.id] = asked(run, t, task)
+    for run, t, task, step in scored_mid_round(plan):
+        if (run.rounds[t], step) not in plan.mid_round_records and not plan.done(run.rounds[t]):
+            missing[run.rounds[t], step, task.id] = asked(run, t, task)
+    return missing
 
 
 @dataclass(frozen=True)
@@ -97,8 +113,7 @@ def _planned(plan: Plan) -> Counter[tuple[str, str]]:
         if not task.is_on_study_periods:
             found[task.id, ""] += 1
             continue
-        trained = tuple(run.rounds)
-        found.update((task.id, label) for label in periods if task.asks(t, label, trained))
+        found.update((task.id, label) for label in periods if task.asks(t, label, run.labels))
     return found
 
 

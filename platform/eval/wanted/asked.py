@@ -1,0 +1,173 @@
+"""Which cells a study wants of which checkpoint, and their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ticlm.core.errors import InputError
+from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.tree import Run
+from ticlm.platform.tasks.base import Task
+from ticlm.platform.tasks.cells.key import cell_keys
+
+
+@dataclass(frozen=True)
+class WantedCells:
+    """The cells that a study wants of one checkpoint by one task: one for each label."""
+
+    round: str
+    """Key of the round that is evaluated; a task with a tuned copy of it asks that copy."""
+    step: int | None
+    """Step of the model within the round; None: its end."""
+    task: Task
+    weights: str
+    """Hash of the weights that are asked."""
+    labels: tuple[str, ...]
+
+
+class CellKeys:
+    """Keys of the cells of a study. What does not depend on the checkpoint is hashed once for each task and label."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._hashes: dict[str, dict[str, str]] = {}
+        self._of: dict[tuple[str, str], Callable[[str], str]] = {}
+
+    def hashes(self, task: Task) -> dict[str, str]:
+        """Return the hash of a task's data at each label that has something to score."""
+        if task.id not in self._hashes:
+            self._hashes[task.id] = data_hashes(self.plan, task)
+        return self._hashes[task.id]
+
+    def of(self, wanted: WantedCells) -> list[str]:
+        """Return the key of the cells at each label."""
+        task, found = wanted.task, []
+        for label in wanted.labels:
+            place = task.id, label
+            if place not in self._of:
+                study, data = self.plan.study, self.hashes(task)[label]
+                self._of[place] = cell_keys(task, label, data, study.objective, study.evaluate.compute)
+            found.append(self._of[place](wanted.weights))
+        return found
+
+
+def wanted_cells(plan: Plan, keys: CellKeys) -> list[WantedCells]:
+    """Return the cells of every checkpoint at the end of a round that is done, each checkpoint and task once.
+
+    A period without held-out rows has no cells. Raises InputError if the study names such a period.
+    """
+    for each in plan.study.evaluations:
+        keys.hashes(each)  # before there is any checkpoint, too
+    found: dict[tuple[str, str], WantedCells] = {}
+    asked = AskedLabels(keys)
+    for run, trained, task in scored(plan):
+        key = run.rounds[trained]
+        record = plan.records.get(plan.tree.scored(key, task.id))
+        if record is not None:
+            labels, before = asked(run, trained, task), found.get((key, task.id))
+            if before is not None:
+                if before.labels == labels:
+                    continue
+                labels = tuple(dict.fromkeys((*before.labels, *labels)))
+            found[key, task.id] = WantedCells(key, None, task, weights_of(record), labels)
+    return list(found.values())
+
+
+def wanted_mid_round(plan: Plan, keys: CellKeys) -> list[WantedCells]:
+    """Return the cells of every model that was published inside a round, each model and task once."""
+    found: dict[tuple[str, int, str], WantedCells] = {}
+    asked = AskedLabels(keys)
+    for run, trained, task, step in scored_mid_round(plan):
+        key = run.rounds[trained]
+        record = plan.mid_round_records.get((key, step))
+        if record is not None:
+            labels, before = asked(run, trained, task), found.get((key, step, task.id))
+            if before is not None:
+                labels = tuple(dict.fromkeys((*before.labels, *labels)))
+            found[key, step, task.id] = WantedCells(key, step, task, weights_of(record), labels)
+    return list(found.values())
+
+
+def by_checkpoint(wanted: Iterable[WantedCells]) -> dict[str, list[WantedCells]]:
+    """Return the wanted cells by the weights that are asked, in their order."""
+    found: dict[str, list[WantedCells]] = {}
+    for one in wanted:
+        found.setdefault(one.weights, []).append(one)
+    return found
+
+
+def keys_by_place(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """Return (round key, task id, label) -> (weights, cell key) of every cell whose checkpoint is done."""
+    keys = CellKeys(plan)
+    return {
+        (one.round, one.task.id, label): (one.weights, key)
+        for one in wanted_cells(plan, keys)
+        for label, key in zip(one.labels, keys.of(one))
+    }
+
+
+def mid_round_keys_by_place(plan: Plan) -> dict[tuple[str, int, str, str], tuple[str, str]]:
+    """Return (round key, step, task id, label) -> (weights, cell key) of every cell of a mid-round model."""
+    keys = CellKeys(plan)
+    return {
+        (one.round, one.step, one.task.id, label): (one.weights, key)
+        for one in wanted_mid_round(plan, keys)
+        if one.step is not None
+        for label, key in zip(one.labels, keys.of(one))
+    }
+
+
+class AskedLabels:
+    """Looks up at which labels a checkpoint is scored, once for all runs of the same periods."""
+
+    def __init__(self, keys: CellKeys) -> None:
+        self._keys = keys
+        self._found: dict[tuple[str, str, tuple[str, ...]], tuple[str, ...]] = {}
+
+    def __call__(self, run: Run, trained: str, task: Task) -> tuple[str, ...]:
+        place = task.id, trained, run.labels
+        if place not in self._found:
+            self._found[place] = tuple(asked_labels(run, trained, task, self._keys.hashes(task)))
+        return self._found[place]
+
+
+def asked_labels(run: Run, trained: str, task: Task, hashes: Mapping[str, str]) -> list[str]:
+    """Return the labels at which a checkpoint is scored. `hashes` has the labels with something to score."""
+    return [label for label in hashes if task.asks(trained, label, run.labels)]
+
+
+def scored(plan: Plan) -> Iterator[tuple[Run, str, Task]]:
+    """Yield every (run, trained period, task) that the study wants scored."""
+    for run in plan.tree.runs:
+        for trained in run.rounds:
+            if plan.study.scores(run.method, trained):
+                for task in plan.study.evaluations:
+                    if task.scores(trained, run.labels):
+                        yield run, trained, task
+
+
+def scored_mid_round(plan: Plan) -> Iterator[tuple[Run, str, Task, int]]:
+    """Yield the (run, trained period, task, step) of every mid-round model that is to be scored.
+
+    Tasks with `prepare`, and tasks for the last checkpoint only, are skipped.
+    """
+    for run, trained, task in scored(plan) if plan.study.evaluate.inside is not None else ():
+        if task.prepare is None and task.chosen_checkpoints != "last":
+            for step in plan.mid_round_steps(run.rounds[trained]):
+                yield run, trained, task, step
+
+
+def data_hashes(plan: Plan, task: Task) -> dict[str, str]:
+    """Return the hash of a task's data at each label that has something to score."""
+    labels = plan.labels(task)
+    found = task.hashes(plan.data_of(task), labels)
+    empty = next((label for label in labels if label not in found), None)
+    if empty is not None and plan.study.evaluate.periods != "all" and task.is_on_study_periods:
+        assert plan.corpus is not None
+        raise InputError(
+            f"evaluate.periods names {empty}, which has no {task.split} row in corpus {plan.corpus.info.id}; "
+            "leave it out, or rebuild with a larger share"
+        )
+    return found
