@@ -116,7 +116,7 @@ class WorkerGroup:
             self.is_closing = True
             self._board.post.remote(CLOSED)
 
-    def wait(self) -> None:
+    def stay_until_ended(self) -> None:
         """Wait until the workers have ended and freed what they had reserved."""
         join(self._thread)
 

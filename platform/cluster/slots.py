@@ -56,7 +56,7 @@ class Slots:
             for group in groups:
                 group.close()
         for group in groups:
-            group.wait()
+            group.stay_until_ended()
 
     def fit(self, work: ChainWork, share: tuple[int, int], report: Report) -> None:
         """Train a chain on `share` (min, max) workers until all its rounds have records.

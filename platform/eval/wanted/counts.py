@@ -70,7 +70,7 @@ def _waiting(plan: Plan, keys: CellKeys) -> dict[tuple[str, int | None, str], tu
 
 
 @dataclass(frozen=True)
-class Workload:
+class ScoringLoad:
     """The cells that are left to score: `tokens` are those that models read for them; `cells` those whose tokens are
     counted; `not_counted` has the names of the tasks of which only scoring tells how much is read."""
 
@@ -79,7 +79,7 @@ class Workload:
     not_counted: tuple[str, ...]
 
 
-def workload(plan: Plan, left: Mapping[tuple[str, str], int] | None) -> Workload:
+def workload(plan: Plan, left: Mapping[tuple[str, str], int] | None) -> ScoringLoad:
     """Return what is left to read of a study.
 
     `left` has the cells that are left by task id and label, as `count` tells them. Without it, as before the
@@ -95,7 +95,7 @@ def workload(plan: Plan, left: Mapping[tuple[str, str], int] | None) -> Workload
             unknown[tasks[id].name] = None
         else:
             tokens, cells = tokens + count * read, cells + count
-    return Workload(tokens, cells, tuple(unknown))
+    return ScoringLoad(tokens, cells, tuple(unknown))
 
 
 def _planned(plan: Plan) -> Counter[tuple[str, str]]:

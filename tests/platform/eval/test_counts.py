@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.platform.cli import plan_view
-from ticlm.platform.eval.wanted.counts import Workload, count, workload
+from ticlm.platform.eval.wanted.counts import ScoringLoad, count, workload
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
@@ -22,7 +22,7 @@ METHODS = [
 def test_what_is_left_shrinks_with_what_is_scored(toy_root: Path, toy_study: MakeStudy) -> None:
     """Two methods share the first of two rounds, so three checkpoints are scored on 16 rows of each of two periods."""
 
-    def left(evaluations: list[dict[str, Any]], **changes: Any) -> Workload:
+    def left(evaluations: list[dict[str, Any]], **changes: Any) -> ScoringLoad:
         study = toy_study(
             methods=METHODS, periods={"initial": "202301", "last": "202302"}, evaluations=evaluations, **changes
         )
@@ -30,13 +30,13 @@ def test_what_is_left_shrinks_with_what_is_scored(toy_root: Path, toy_study: Mak
         return workload(made, count(made).by_label)
 
     rows, tuned = {"kind": "perplexity"}, {"kind": "perplexity", "name": "few", "split": "tune", "max_rows": 3}
-    assert left([rows]) == Workload(3 * 2 * 16 * 16, 6, ())
+    assert left([rows]) == ScoringLoad(3 * 2 * 16 * 16, 6, ())
     made = plan.make(toy_study(methods=METHODS, periods={"initial": "202301", "last": "202302"}), str(toy_root))
     driver.train(made)
-    assert left([rows]) == Workload(3 * 2 * 16 * 16, 6, ()), "trained and not scored"
+    assert left([rows]) == ScoringLoad(3 * 2 * 16 * 16, 6, ()), "trained and not scored"
     driver.evaluate(made)
-    assert left([rows]) == Workload(0, 0, ())
-    assert left([rows, tuned]) == Workload(3 * 2 * 3 * 16, 6, ()), "of a new task alone"
-    assert left([rows], evaluate={"compute": "bfloat16"}) == Workload(3 * 2 * 16 * 16, 6, ()), "none is of this type"
+    assert left([rows]) == ScoringLoad(0, 0, ())
+    assert left([rows, tuned]) == ScoringLoad(3 * 2 * 3 * 16, 6, ()), "of a new task alone"
+    assert left([rows], evaluate={"compute": "bfloat16"}) == ScoringLoad(3 * 2 * 16 * 16, 6, ()), "none is of this type"
     again = plan.make(made.study, str(toy_root))
     assert plan_view.describe(again)["cost"]["evaluation"]["gpu_hours"] == 0

@@ -1,6 +1,6 @@
 """Benchmark of a finished study at scale: wall time and peak memory of `plan`, `eval` and `report` with nothing to do.
 
-    python -m benchmarks.scale ROOT [--methods 96] [--periods 100] [--source FOLDER]... [--commands plan eval report]
+    python -m benchmarks.roots.scale ROOT [--methods 96] [--periods 100] [--source FOLDER]... [--commands plan eval report]
 
 Makes ROOT first, where it is not there yet, without training: the records of all rounds, and the cells of each
 checkpoint on every period with invented values, both in their real formats. The default has 9,568 rounds and 956,800

@@ -1,6 +1,6 @@
 """Benchmark of evaluation: cells (checkpoint × period × task) per second, and how often a checkpoint is loaded.
 
-    python -m benchmarks.cells [--quick] [--threads 1] [--ray]
+    python -m benchmarks.roots.cells [--quick] [--threads 1] [--ray]
 
 Our side loads a checkpoint once for all its cells. The other side is the same code with a load for every task and
 period, as if evaluations were separate jobs. Both must give the same numbers. With --ray, one and two evaluators are
