@@ -1,6 +1,6 @@
 """Benchmark of a finished study at scale: wall time and peak memory of `plan`, `eval` and `report` with nothing to do.
 
-    python -m benchmarks.roots.scale ROOT [--methods 96] [--periods 100] [--source FOLDER]... [--commands plan eval report]
+    python -m benchmarks.roots.scale ROOT [--methods 96] [--periods 100] [--source FOLDER]... [--commands plan eval]
 
 Makes ROOT first, where it is not there yet, without training: the records of all rounds, and the cells of each
 checkpoint on every period with invented values, both in their real formats. The default has 9,568 rounds and 956,800
@@ -35,14 +35,14 @@ def main() -> None:
     study = arguments.root / "scale.yaml"
     if not study.exists():
         began = time.perf_counter()
-        sys.path.append(str(Path(__file__).parents[1] / "tests/support"))
+        sys.path.append(str(Path(__file__).parents[2] / "tests/support"))
         from finished_roots import finished_study, write_finished_root
 
         settings = finished_study(arguments.methods, arguments.periods, ORACLES)
         rounds, cells = write_finished_root(arguments.root, settings)
         study.write_text(yaml.safe_dump(settings))  # last: it says that all is there
         print(f"made {rounds:,} rounds and {cells:,} cells in {time.perf_counter() - began:.0f} s")
-    sources = arguments.source or [Path(__file__).parent.parent / "src"]
+    sources = arguments.source or [Path(__file__).parents[2] / "src"]
     for command in arguments.commands:
         for _ in range(arguments.runs):
             for source in sources:

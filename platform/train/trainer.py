@@ -172,12 +172,11 @@ class _Chain:
         recipe = self.work.rounds[number].recipe
         module = self._starting_module(number)
         adapter_stack.prepare(module, recipe.adapter, recipe.frozen, recipe.seed)
-        resources = self.work.resources
         self.job = job = self._job(module, number)
         capacity = sharding.memory_of(self.workers.device)
         memory.check(job, capacity, f"period {self.period}")
         keep = self.workers.agree(memory.keeps_gathered(job, capacity))
-        return sharding.place(module, recipe.precision, self.workers, keep, job.compile, resources.recompute)
+        return sharding.place(module, recipe.precision, self.workers, keep, job.compile, job.recompute)
 
     def _job(self, module: Any, number: int) -> memory.Workload:
         """Return what this worker needs memory for in round `number`, whose module is whole and prepared."""
