@@ -48,6 +48,7 @@ def serve(config: dict[str, Any]) -> None:
         torch.cuda.set_device(get_device())
     _pass_warnings_on(heard)
     workers, notice = Workers(rank, world, config["device"]), DrainNotice()
+    gc.freeze()  # what was imported, a million objects: looking through it takes 0.26 s, between any two jobs
     tell_moment(heard, "ready", workers=world)
     after, waits = 0, 0
     while True:
