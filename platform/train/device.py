@@ -30,6 +30,15 @@ def is_gpu(device: str) -> bool:
     return torch.device(device).type == "cuda"
 
 
+def seed(number: int, device: str) -> None:
+    """Seed the generators that a worker on a device draws from."""
+    # torch.manual_seed asks every kind of device. For one that is not there it keeps the call, with the stack as text:
+    # 2.6 % of the time of the demo's steps, and a list that grows with each micro-batch.
+    torch.default_generator.manual_seed(number)
+    if is_gpu(device):
+        torch.cuda.manual_seed(number)
+
+
 def sent(values: Tokens, device: str) -> Tensor:
     """Return token ids as int64 of the same shape on a device."""
     if not is_gpu(device):

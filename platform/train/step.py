@@ -23,7 +23,7 @@ from ticlm.platform.models.sharding import Workers, gathered_until, turn_of
 from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.train import fused
 from ticlm.platform.train.clipping import scale, squared_rows
-from ticlm.platform.train.device import LateNumbers, attention, sent
+from ticlm.platform.train.device import LateNumbers, attention, seed, sent
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def backward(
     nll = torch.zeros(-(-recipe.batch_rows // size), device=workers.device, dtype=torch.float64)
     for number, micro in _turns(module, rows, len(nll), size, workers):
         if dropout_key:
-            torch.manual_seed(int(keyed(*dropout_key, number).integers(1 << 62)))
+            seed(int(keyed(*dropout_key, number).integers(1 << 62)), workers.device)
         loss, found = losses(module, recipe, penalties, micro, z_loss)
         (loss / targets).backward()  # type: ignore[no-untyped-call]
         if number < len(nll):

@@ -40,3 +40,10 @@ def test_torch_chooses_the_attention_of_older_gpus_and_cpus(
         assert (torch._C._get_sdp_priority_order() != before) == chosen
     with device.attention("cpu"):
         assert torch._C._get_sdp_priority_order() == before
+
+
+def test_a_seed_draws_what_torch_s_own_draws_and_leaves_nothing_behind() -> None:
+    torch.manual_seed(7)
+    expected, kept = torch.rand(3), len(torch.mtia._queued_calls)
+    device.seed(7, "cpu")
+    assert torch.equal(torch.rand(3), expected) and len(torch.mtia._queued_calls) == kept
