@@ -27,6 +27,7 @@ class MER(AdamW):
 
     kind: Literal["mer"] = "mer"  # type: ignore[assignment]
     heat: ClassVar[float | None] = None
+    moments: ClassVar[int] = 3
     every: int = Field(500, gt=0)
     """Steps between two of Reptile's."""
     epsilon: float = Field(0.1, gt=0, le=1)

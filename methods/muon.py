@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -22,6 +22,7 @@ class Muon(Optimizer):
     its momentum, and computes its update, so that the number of workers changes no bit."""
 
     kind: Literal["muon"] = "muon"
+    moments: ClassVar[int] = 1
     momentum: float = Field(0.95, ge=0, lt=1)
     """Decay of the mean of gradients of a matrix."""
     nesterov: bool = True

@@ -73,6 +73,7 @@ class Adafactor(Optimizer):
     so that the number of workers changes no bit."""
 
     kind: Literal["adafactor"] = "adafactor"
+    moments: ClassVar[int] = 0
     heat: ClassVar[float | None] = 1.0
     eps: float = Field(1e-30, gt=0)
     """Added to squared gradients."""

@@ -189,9 +189,10 @@ Beta = Annotated[float, Field(ge=0, lt=1)]
 class Optimizer(Settings):
     """Base of optimizers."""
 
+    moments: ClassVar[int] = 2
+    """Values per trained weight in its state, at least."""
     heat: ClassVar[float | None] = None
-    """How far its steps move the weights, as a multiple of AdamW's at the same rates. None: not known, so that no
-    result can be forecast from its rates."""
+    """How far its steps move weights, as a multiple of AdamW's; None: not known, and no forecast takes its rates."""
 
     @abstractmethod
     def start(self, context: Context) -> TorchOptimizer:
@@ -205,8 +206,7 @@ class Optimizer(Settings):
         """Set the weights to those that are evaluated, as an averaging optimizer must; by default do nothing.
 
         The trainer calls it before it publishes weights, in the middle of a round or at its end. In the middle, it puts
-        back what the call changed in the module and in the optimizer.
-        """
+        back what the call changed in the module and in the optimizer."""
 
 
 @dataclass(frozen=True)

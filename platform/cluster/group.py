@@ -40,12 +40,16 @@ Report = Callable[[Mapping[str, Any]], None]
 @dataclass(eq=False)
 class Asked:
     """A job that was asked for: who hears of it, and its end. `share` are the workers (min, max) that it needs; None:
-    rank 0 of any group does it."""
+    rank 0 of any group does it. `pickled` is what is sent, and `reached` how far it was when it was asked for."""
 
     job: SlotJob
     share: tuple[int, int] | None
     report: Report
+    pickled: bytes
+    reached: tuple[int, str]
     done: Future[None] = field(default_factory=Future)
+    failed: Exception | None = None
+    """What `report` raised."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,9 @@ class WorkerGroup:
         self.spec, self.stop = spec, stop
         self.asked: Asked | None = None
         """What its workers do now."""
-        self.is_ready = self.is_closing = False
+        self.is_ready = self.was_ready = self.is_closing = False
+        self._error: Exception | None = None
+        """What went wrong in this process while it heard of its workers."""
         self._number = 0
         self._heard, self._ended = heard, ended
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
@@ -102,11 +108,14 @@ class WorkerGroup:
         """Whether its workers are there and have nothing to do."""
         return self.is_ready and self.asked is None and not self.is_closing
 
+    @property
+    def is_coming(self) -> bool:
+        """Whether its workers are not there yet, and will have nothing to do."""
+        return not self.is_ready and self.asked is None and not self.is_closing
+
     def do(self, asked: Asked) -> None:
         """Give the workers a job."""
-        from ray import cloudpickle
-
-        posted = Posted(self._number + 1, cloudpickle.dumps(asked.job), asked.job.reached())
+        posted = Posted(self._number + 1, asked.pickled, asked.reached)
         self.asked, self._number = asked, posted.number
         self._board.post.remote(posted)
 
@@ -130,12 +139,15 @@ class WorkerGroup:
         except Exception as error:
             ending = error
         finally:
-            ray.kill(self._board)
-            self._ended(self, ending)
+            try:
+                ray.kill(self._board)
+            finally:
+                self._ended(self, ending)
 
     def _is_to_end(self) -> bool:
-        """Return whether its controller must end the workers: they were stopped, or closed before they were there."""
-        return self.stop.is_set() or (self.is_closing and not self.is_ready)
+        """Return whether its controller must end the workers: they were stopped, closed before they were there, or
+        cannot be heard of any more."""
+        return self.stop.is_set() or self._error is not None or (self.is_closing and not self.is_ready)
 
     def _serve(self) -> Exception | None:
         """Run the workers until they are closed; return what ended them before."""
@@ -150,6 +162,8 @@ class WorkerGroup:
                 self.is_ready = False
                 if self.stop.is_set():
                     return Stopped()
+                if self._error is not None:
+                    return self._error
                 if self.is_closing:
                     return None
                 ending: TiclmError | None = ray.get(self._board.ended_with.remote())
@@ -166,12 +180,15 @@ class WorkerGroup:
     def _hear(self, event: Mapping[str, Any]) -> None:
         match event.get("moment"):
             case "ready":
-                self.is_ready = True
+                self.is_ready = self.was_ready = True
             case "failed":
                 self.is_ready = False
             case "finished" if event["job"] != self._number:
                 return
-        self._heard(self, event)
+        try:
+            self._heard(self, event)
+        except Exception as error:  # the thread that watches must go on, or nobody could end the workers
+            self._error = self._error or error
 
     def _fit(self) -> None:
         from ray.train import FailureConfig, RunConfig, ScalingConfig

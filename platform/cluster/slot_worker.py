@@ -48,6 +48,7 @@ def serve(config: dict[str, Any]) -> None:
         torch.cuda.set_device(get_device())
     _pass_warnings_on(heard)
     workers, notice = Workers(rank, world, config["device"]), DrainNotice()
+    loaded = frozenset(sys.modules)
     gc.freeze()  # what was imported, a million objects: looking through it takes 0.26 s, between any two jobs
     tell_moment(heard, "ready", workers=world)
     after, waits = 0, 0
@@ -63,7 +64,7 @@ def serve(config: dict[str, Any]) -> None:
         waits = 0
         if posted == CLOSED:
             return
-        made_fresh(config["own_modules"])
+        made_fresh(config["own_modules"], loaded)
         _do(posted, workers, notice, heard)
         after = posted.number
 
@@ -96,12 +97,16 @@ def _do(posted: Posted, workers: Any, notice: DrainNotice, board: Any) -> None:
     tell_moment(board, "finished", job=posted.number)
 
 
-def made_fresh(own_modules: Collection[str]) -> None:
-    """Make this process as it was before its first job: modules of the user's own are imported anew, generators of
-    random numbers start again, and memory is free."""
+def made_fresh(own_modules: Collection[str], loaded: Collection[str]) -> None:
+    """Make this process as it was before its first job, when the modules named in `loaded` were there: modules of the
+    user's own are imported anew, generators of random numbers start again, warnings are shown again, compiled graphs
+    are forgotten, and memory is free."""
     import torch
 
-    forget_modules(own_modules)
+    forget_modules(own_modules, loaded)
+    warnings.simplefilter("default", TiclmWarning)  # a change of filters also forgets what was shown
+    if dynamo := sys.modules.get("torch._dynamo"):  # a block may have VARIANTS graphs in one chain, not in all
+        dynamo.reset()
     random.seed()
     torch.manual_seed(TORCH_SEED)
     if numpy := sys.modules.get("numpy"):
@@ -111,9 +116,9 @@ def made_fresh(own_modules: Collection[str]) -> None:
         torch.cuda.empty_cache()
 
 
-def forget_modules(own: Collection[str]) -> None:
+def forget_modules(own: Collection[str], loaded: Collection[str]) -> None:
     """Forget the modules with these top-level names, and all others that lie in the same folders, but for what is
-    installed there."""
+    installed there and what was `loaded` before any of them."""
     folders = set[Path]()
     for name in own:
         file = getattr(sys.modules.get(name), "__file__", None)
@@ -124,7 +129,8 @@ def forget_modules(own: Collection[str]) -> None:
         file, top = getattr(module, "__file__", None), name.partition(".")[0]
         beside = file is not None and any(folder in Path(file).resolve().parents for folder in folders)
         installed = file is not None and {"site-packages", "dist-packages"} & set(Path(file).parts)
-        if top in own or (beside and not installed and top not in ("ticlm", "__main__")):
+        kept = name in loaded or top in sys.stdlib_module_names or top == "ticlm"
+        if top in own or (beside and not installed and not kept):
             del sys.modules[name]
 
 

@@ -69,19 +69,22 @@ class Slots:
 
     def publish(self, work: ChainWork, publish: Callable[[ChainWork], None]) -> None:
         """Publish a round that is not trained, on any worker that is free. Raises as `fit` does."""
-        self._do(PublishRound(work, publish), None, lambda _: None)
+        self._do(PublishRound(work, publish), None, lambda event: _warn(work.label, event))
 
     def score(self, unit: CheckpointWork, through: Callable[[], None]) -> None:
         """Score a checkpoint on one worker, and call `through` once for every cell. Raises as `fit` does."""
         told = 0
 
+        job = ScoreCheckpoint(unit)
+
         def report(event: Mapping[str, Any]) -> None:
             nonlocal told
+            _warn(job.name, event)
             for _ in range(told, event.get("cells", 0)):  # workers that start again tell again of what is known
                 through()
             told = max(told, event.get("cells", 0))
 
-        self._do(ScoreCheckpoint(unit), ONE, report)
+        self._do(job, ONE, report)
 
     def is_warm(self, share: tuple[int, int]) -> bool:
         """Return whether workers of this number are there that have nothing to do."""
@@ -100,7 +103,10 @@ class Slots:
             self._lent -= 1
 
     def _do(self, job: SlotJob, share: tuple[int, int] | None, report: Report) -> None:
-        asked = Asked(job, share, report)
+        from ray import cloudpickle
+
+        # Before the lock: both may take long, and whoever waits for the lock hears of no worker meanwhile.
+        asked = Asked(job, share, report, cloudpickle.dumps(job), job.reached())
         with self._lock:
             self._waiting.append(asked)
             self._match()
@@ -114,17 +120,14 @@ class Slots:
             group = next((g for g in self._groups if g.is_free and asked.share in (None, g.spec.share)), None)
             if group is not None:
                 self._waiting.remove(asked)
-                try:
-                    group.do(asked)
-                except Exception as error:  # a value that cannot be sent, or a store that does not answer
-                    asked.done.set_exception(error)
+                group.do(asked)
         if self._waiting or self._lent:
             for group in self._groups:
                 if group.is_free:  # none of those that wait can use it
                     group.close()
         for share in {asked.share or ONE for asked in self._waiting}:
             wanted = sum((asked.share or ONE) == share for asked in self._waiting)
-            coming = sum(not g.is_ready and not g.is_closing and g.spec.share == share for g in self._groups)
+            coming = sum(group.is_coming and group.spec.share == share for group in self._groups)
             for _ in range(wanted - coming):
                 self._start(share)
 
@@ -145,9 +148,12 @@ class Slots:
             elif moment == "waiting" and asked is None:  # of workers that are for whoever waits first
                 asked = next((one for one in self._waiting if one.share == group.spec.share), None)
         if asked is not None and moment not in ("ready", "finished", "idle"):
-            asked.report(event)
+            try:
+                asked.report(event)
+            except Exception as error:  # of who asked, who hears of it in the end
+                asked.failed = asked.failed or error
         if asked is not None and moment == "finished":
-            asked.done.set_result(None)
+            asked.done.set_exception(asked.failed) if asked.failed else asked.done.set_result(None)
         if moment in ("ready", "finished"):
             with self._lock:
                 self._match()
@@ -157,7 +163,7 @@ class Slots:
         with self._lock:
             self._groups.remove(group)
             asked, group.asked = group.asked, None
-            if asked is None and error is not None:  # it never had workers: whoever waits first hears why
+            if asked is None and error is not None and not group.was_ready:  # whoever waits first hears why
                 asked = next((one for one in self._waiting if (one.share or ONE) == group.spec.share), None)
                 if asked is not None:
                     self._waiting.remove(asked)
@@ -169,6 +175,12 @@ class Slots:
     def _give_up_waiting(self) -> None:
         while self._waiting:
             self._waiting.popleft().done.set_exception(Stopped())
+
+
+def _warn(name: str, event: Mapping[str, Any]) -> None:
+    """Warn of what happened to the workers of a job that has no bar of its own."""
+    if event.get("note") and event["moment"] != "started":
+        warnings.warn(f"{name}: {event['note']}", TiclmWarning, stacklevel=2)
 
 
 def device_of(wanted: str) -> str:

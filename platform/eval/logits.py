@@ -135,7 +135,7 @@ def _blocks(rows: int, vocab: int, device: torch.device) -> list[int]:
         # of the same rows in a larger block. From 7 rows on they were equal in all of 5 shapes and 22 sizes.
         count = max(1, round(part / BLOCK_ROWS)) if device.type == "cpu" else 1
         sizes += [part // count + (n < part % count) for n in range(count)]
-    return sizes
+    return sizes or [0]
 
 
 def _room(vocab: int, device: torch.device) -> Tensor:

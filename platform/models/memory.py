@@ -48,7 +48,7 @@ ROOM = 0.9
 @dataclass(frozen=True)
 class Workload:
     """What a worker trains: micro-batches of `rows` of `length` tokens, among `world` workers. `trained` weights of all
-    have gradients; None: all. `copies` are further values per weight that penalties keep in their state.
+    have gradients; None: all. `copies` and `moments` are further values per weight that penalties and optimizer keep.
     `logits_at_once` is how many logits a loss that is computed in parts holds; None: those of a whole micro-batch."""
 
     size: ModelSize
@@ -58,6 +58,7 @@ class Workload:
     world: int = 1
     trained: int | None = None
     copies: int = 0
+    moments: int = MOMENTS
     keep_gathered: bool = False
     recompute: bool = False
     compile: bool = False
@@ -91,7 +92,7 @@ def of(job: Workload) -> Memory:
     """Return the memory that a worker needs for a job."""
     size, compute = job.size, BYTES[job.precision.compute]
     trained = size.parameters if job.trained is None else job.trained
-    shard = size.parameters * (1 + job.copies) + trained * (1 + MOMENTS)
+    shard = size.parameters * (1 + job.copies) + trained * (1 + job.moments)
     tokens = job.rows * job.length
     layer, layers = _layer(job) * tokens, size.layers
     activations = layers * layer

@@ -69,6 +69,7 @@ def place(
     module: nn.Module,
     precision: Precision,
     workers: Workers,
+    *,
     keep_gathered: bool = False,
     compile: bool = False,
     recomputes: bool = False,

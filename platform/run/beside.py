@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from threading import Lock
 
 from ticlm.core.progress import Show
@@ -18,7 +19,7 @@ class Beside:
     def __init__(self, plan: Plan, trainer: Trainer, show: Show) -> None:
         self.plan, self.trainer, self.show = plan, trainer, show
         self.waiting: deque[CheckpointWork] = deque()
-        self._known = set[str]()
+        self._known, self._asked = set[str](), set[str]()
         self._total = self._done = 0
         self._lock = Lock()
 
@@ -28,11 +29,18 @@ class Beside:
         if not appeared:
             return
         self._known |= appeared
-        new = cells.unscored(self.plan, appeared).units
+        new = [unit for one in cells.unscored(self.plan, appeared).units if (unit := self._not_asked(one)) is not None]
         if new:
             self.waiting.extend(new)
             self._total += sum(unit.cells for unit in new)
             self.show.begin("evaluation", self._total, "cells")
+
+    def _not_asked(self, unit: CheckpointWork) -> CheckpointWork | None:
+        """Return a unit without the cells that were asked for before: two rounds may end in the same weights."""
+        jobs = [replace(job, cells=tuple(c for c in job.cells if c[1] not in self._asked)) for job in unit.jobs]
+        self._asked |= {key for job in jobs for _, key in job.cells}
+        jobs = [job for job in jobs if job.cells]
+        return replace(unit, jobs=tuple(jobs)) if jobs else None
 
     def score(self, unit: CheckpointWork) -> None:
         """Score a checkpoint, and show how far all of them are."""

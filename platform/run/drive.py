@@ -17,7 +17,7 @@ from ticlm.core.signals import ENDING, Threads, first_done, result_of
 from ticlm.platform.run.beside import Beside
 from ticlm.platform.run.open_shares import OpenShares
 from ticlm.platform.run.startable import startable
-from ticlm.platform.run.trainers import Trainer
+from ticlm.platform.run.trainers import Trainer, scores_beside
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.work import ChainWork, work_of
@@ -71,14 +71,22 @@ class Drive:
             return
         if not self.failed:
             shares.measure(busy=bool(self.running))
-            room = self.room - len(self.scoring)
+            room = self.room - len(self.scoring) - self._measurers(shares)
             for chain in startable(self.plan, self.left, [*self.running.values()], room, shares.takes_the_process):
                 self.left.remove(chain)
                 self.running[pool.submit(self._train, chain)] = chain
         if self.beside is not None and not self.unscored:
-            self.beside.look()
+            try:
+                self.beside.look()
+            except Exception as error:
+                self.unscored.append(error)
+                return
             for _ in range(min(self._free(), len(self.beside.waiting))):
                 self.scoring.add(pool.submit(self.beside.score, self.beside.waiting.popleft()))
+
+    def _measurers(self, shares: OpenShares) -> int:
+        """Return how many workers measure what open shares follow from."""
+        return self.plan.study.resources.evaluators if shares.measuring and scores_beside(self.plan) else 0
 
     def _free(self) -> int:
         """Return how many more checkpoints may be scored now."""

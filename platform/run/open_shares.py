@@ -78,7 +78,7 @@ class OpenShares:
             fanout.here(units, through)
         elif scores_beside(self.plan):
             with Threads(resources.evaluators) as scorers:
-                list(scorers.map(lambda unit: self.trainer.score(unit, through), units))
+                list(scorers.map(lambda unit: self.trainer.score(unit, lambda: None), units))  # it heeds `stop` itself
         else:
             self.trainer.lend()
             try:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from ticlm.core import settings
 from ticlm.core.errors import InputError
 from ticlm.platform.models import memory
-from ticlm.platform.models.memory import MOMENTS
 from ticlm.platform.models.presets import ModelSize, own_vocabulary, preset_size
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import EverySteps, Study
@@ -139,7 +138,10 @@ def checkpoint_bytes(parameters: int, study: Study, rounds: Collection[Round], c
     """Return the bytes of mid-round checkpoints when there are most of them: of as many chains, and tuned copies, as
     train at the same time, each with the largest state of any of these rounds."""
     at_once = min(chains, study.resources.chains) + min(copies, study.resources.tuned_copies)
-    states = [1 + MOMENTS + sum(penalty.saved_copies for penalty in spec.recipe.penalties) for spec in rounds]
+    states = [
+        1 + spec.recipe.optimizer.moments + sum(penalty.saved_copies for penalty in spec.recipe.penalties)
+        for spec in rounds
+    ]
     return parameters * BYTES_PER_WEIGHT * max(states, default=0) * CHECKPOINTS * at_once
 
 
@@ -155,6 +157,7 @@ def memory_job(size: ModelSize, study: Study, rounds: Collection[Round], workers
         world=workers[0],
         trained=0 if all(spec.recipe.frozen == "all" for spec in rounds) else None,
         copies=max((penalty.saved_copies for penalty in penalties), default=0),
+        moments=max(spec.recipe.optimizer.moments for spec in rounds),
         recompute=resources.recompute,
         compile=resources.compile is not False,  # on a GPU
         logits_at_once=memory.LOGITS_AT_ONCE if resources.compile is not False else None,

@@ -98,6 +98,13 @@ class Writer:
         while self._begun:
             result_of(self._begun.pop(0))
 
+    def leave(self) -> None:
+        """Free the writer's group of ranks, once every rank has ended well: a process may train a hundred chains, and
+        each group holds sockets and threads."""
+        if self._group is not None:
+            dist.destroy_process_group(self._group)
+            self._group = None
+
     def close(self) -> None:
         """Wait until all that was begun has ended, well or not, and free the thread and the memory."""
         self._pool.shutdown()

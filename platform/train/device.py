@@ -6,6 +6,7 @@ The branches for GPUs have not run on one yet; `tests/platform/train/test_device
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
@@ -45,6 +46,12 @@ def sent(values: Tokens, device: str) -> Tensor:
         return torch.from_numpy(values.astype("int64")).to(device)
     # A quarter of the bytes of int64, from pinned memory: the copy runs beside the kernels of the step before.
     return widened(torch.from_numpy(np.ascontiguousarray(values)).pin_memory().to(device, non_blocking=True))
+
+
+def placed(numbers: Sequence[float], device: str) -> Tensor:
+    """Return a few numbers as float64 on a device; the host waits for nothing that the device does."""
+    made = torch.tensor(numbers, dtype=torch.float64)
+    return made.pin_memory().to(device, non_blocking=True) if is_gpu(device) else made
 
 
 def widened(tokens: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import mmap
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -34,7 +35,7 @@ class Staging:
         self._kept: dict[str, Tensor] = {}
         self._pinned: dict[str, int] = {}
         self._stream = torch.cuda.Stream() if device == "cuda" else None  # type: ignore[no-untyped-call]
-        self._waiting: TorchOptimizer | None = None
+        self._waiting: weakref.ref[TorchOptimizer] | None = None
         self._copied: torch.cuda.Event | None = None
         self._lock = threading.Lock()
 
@@ -58,9 +59,9 @@ class Staging:
         self._copied = done
         if state.get("penalties"):  # which may change their state before the optimizer's step
             torch.cuda.current_stream().wait_event(done)
-        if self._waiting is not optimizer:
+        if self._waiting is None or self._waiting() is not optimizer:
             optimizer.register_step_pre_hook(self._before_step)
-            self._waiting = optimizer
+            self._waiting = weakref.ref(optimizer)  # a round's moments must go with the round
         return made, done.synchronize
 
     def close(self) -> None:
@@ -81,7 +82,9 @@ class Staging:
         if kept is None or kept.shape != local.shape or kept.dtype != local.dtype:
             self._unpin(name)
             is_pinned = self.device == "cuda" and local.nbytes >= mmap.PAGESIZE
-            kept = paged_like(local) if is_pinned else torch.empty_like(local, device="cpu")
+            # a copy into memory that is not pinned waits for all that was asked of the stream before
+            small = torch.empty_like(local, device="cpu", pin_memory=self.device == "cuda")
+            kept = paged_like(local) if is_pinned else small
             if kept.numel():
                 kept.zero_()  # touches every page
             if is_pinned:

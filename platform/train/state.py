@@ -83,7 +83,7 @@ def _teacher(spec: Round, module: nn.Module, workers: Workers, imported: Importe
     else:
         with Store(imported.path).local("") as folder:
             loaded = folders.load(folder, spec.recipe.objective)
-            copy = sharding.place(loaded, spec.recipe.precision, workers, compiled.is_compiled(module))
+            copy = sharding.place(loaded, spec.recipe.precision, workers, compile=compiled.is_compiled(module))
     return copy.requires_grad_(False).eval()
 
 

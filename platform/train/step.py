@@ -23,7 +23,7 @@ from ticlm.platform.models.sharding import Workers, gathered_until, turn_of
 from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.train import fused
 from ticlm.platform.train.clipping import scale, squared_rows
-from ticlm.platform.train.device import LateNumbers, attention, seed, sent
+from ticlm.platform.train.device import LateNumbers, attention, placed, seed, sent
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def train_step(
     trained = [p for p in module.parameters() if p.grad is not None]
     # One collective for all. Every number has its own place, and is 0 on the ranks that do not know it: so no order of
     # the sum changes a bit.
-    parts = [squared_rows(trained, workers), nll, torch.tensor(votes, dtype=torch.float64, device=workers.device)]
+    parts = [squared_rows(trained, workers), nll, placed(votes, workers.device)]
     squares, nll, voted = torch.split(_summed(torch.cat(parts), workers), [len(part) for part in parts])
     norm = squares.sum().sqrt()
     # 1e-6 as in torch.nn.utils.clip_grad_norm_
@@ -166,6 +166,9 @@ def losses(
     arguments, labels, weights = recipe.objective(rows)
     weights = torch.ones_like(labels, dtype=torch.float32) if weights is None else weights
     factor = recipe.loss.z_loss if z_loss else 0.0
+    if is_compiled(module) and getattr(module.config, "use_cache", False):
+        # a cache knows its layer: each would get a graph of its own
+        arguments = {**arguments, "use_cache": False}  # type: ignore[dict-item]
     batch = Batch(arguments, labels, weights)
     if fused.is_possible(module, penalties):
         return fused.losses(module, batch, penalties, factor)

@@ -19,7 +19,7 @@ from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.reading import own_faults
 from ticlm.core.store import Store
 from ticlm.core.token_rows import Tokens
-from ticlm.platform.models import adapter_stack, build, compiled, folders, memory, sharding
+from ticlm.platform.models import adapter_stack, build, folders, memory, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.identity import content
 from ticlm.platform.study.stored_rounds import published
@@ -33,6 +33,7 @@ from ticlm.platform.train.publish import publish
 from ticlm.platform.train.state import RunningRound, start
 from ticlm.platform.train.step import LaunchedStep, is_finite, train_step
 from ticlm.platform.train.step_log import StepLog, step_log
+from ticlm.platform.train.workload import too_large, workload
 
 Report = Callable[[Mapping[str, Any]], None]
 
@@ -61,8 +62,9 @@ def run_chain(
         try:
             with own_faults.faults_as(RunError, own_faults.PROGRAMMING):
                 chain.run(first, resume)
+            writer.leave()
         except torch.OutOfMemoryError as error:
-            raise chain.too_large() from error
+            raise too_large(chain.period, chain.job) from error
         finally:
             writer.close()
     return list(work.ids)
@@ -86,12 +88,14 @@ def _done(store: Store, round_id: str) -> bool:
 
 @dataclass(frozen=True)
 class _Launched:
-    """A step (from 0) of a round whose numbers were not read yet, its learning rate and this rank's rows."""
+    """A step (from 0) of a round whose numbers were not read yet, its learning rate, this rank's rows, and whether it
+    voted for a checkpoint without delay."""
 
     launched: LaunchedStep
     number: int
     rate: float
     columns: Mapping[str, Tokens]
+    alarm: bool
 
 
 @dataclass
@@ -141,20 +145,13 @@ class _Chain:
             attempt = Attempt(
                 self.store, paths.round_folder(work.ids[number]), workers.agree(Attempt(self.store, "").name)
             )
-            self._train(running, batches, attempt, number)
+            must_leave = self._train(running, batches, attempt, number)
             self.writer.wait()
             publish(running, work, number, attempt, self.writer)
+            if must_leave:  # the next step would not wait for the record
+                self._finish_publishing()
             del running  # its optimizer and penalties, before the next are made
         self._finish_publishing()
-
-    def too_large(self) -> InputError:
-        """Return the error of a worker whose GPU had no memory left in a round."""
-        if self.job is None:
-            return InputError(f"period {self.period}: a worker's GPU has no room for the model")
-        return InputError(
-            f"period {self.period}: a worker's GPU is out of memory: it takes {memory.of(self.job)}, and more that "
-            f"cannot be told beforehand; {memory.remedies(self.job, None)}"
-        )
 
     def _finish_publishing(self) -> None:
         """Wait until the record of the round before is there, on every rank."""
@@ -172,28 +169,12 @@ class _Chain:
         recipe = self.work.rounds[number].recipe
         module = self._starting_module(number)
         adapter_stack.prepare(module, recipe.adapter, recipe.frozen, recipe.seed)
-        self.job = job = self._job(module, number)
+        self.job = job = workload(self.work, self.workers, module, number)
         capacity = sharding.memory_of(self.workers.device)
         memory.check(job, capacity, f"period {self.period}")
         keep = self.workers.agree(memory.keeps_gathered(job, capacity))
-        return sharding.place(module, recipe.precision, self.workers, keep, job.compile, job.recompute)
-
-    def _job(self, module: Any, number: int) -> memory.Workload:
-        """Return what this worker needs memory for in round `number`, whose module is whole and prepared."""
-        spec, resources = self.work.rounds[number], self.work.resources
-        recipe, weights = spec.recipe, list(module.parameters())
-        compiles = compiled.is_wanted(resources.compile, self.workers.device)
-        return memory.Workload(
-            build.with_shape(module.config, sum(one.numel() for one in weights)),
-            recipe.precision,
-            rows=min(self.work.micro_rows or -(-recipe.batch_rows // self.workers.world), recipe.batch_rows),
-            length=recipe.length,
-            world=self.workers.world,
-            trained=sum(one.numel() for one in weights if one.requires_grad),
-            copies=sum(penalty.saved_copies for penalty in recipe.penalties),
-            recompute=resources.recompute,
-            compile=compiles,
-            logits_at_once=memory.LOGITS_AT_ONCE if compiles else None,
+        return sharding.place(
+            module, recipe.precision, self.workers, keep_gathered=keep, compile=job.compile, recomputes=job.recompute
         )
 
     def _starting_module(self, number: int) -> nn.Module:
@@ -208,8 +189,9 @@ class _Chain:
         made = build.config(recipe.model, work.vocab_size, work.end_of_text)
         return build.scratch(made, recipe.objective, recipe.seed, recipe.model.initialisation)
 
-    def _train(self, running: RunningRound, batches: Iterator[RankBatch], attempt: Attempt, number: int) -> None:
-        """Train the remaining steps of a round; write its mid-round checkpoints and the models to publish inside it."""
+    def _train(self, running: RunningRound, batches: Iterator[RankBatch], attempt: Attempt, number: int) -> bool:
+        """Train the remaining steps of a round; write its mid-round checkpoints and the models to publish inside it.
+        Return whether any rank was in a hurry at its last step."""
         spec, resources = running.round, self.work.resources
         cadence, to_publish = resources.cadence, self.work.mid_round_steps[number] if self.work.mid_round_steps else ()
         saved = reported = running.began = time.monotonic()
@@ -226,6 +208,8 @@ class _Chain:
             clock = not self.writer.is_busy and cadence.due(
                 time.monotonic() - saved, self.writer.seconds, running.expected_seconds, self.writer.stall
             )
+            # Not asked again before its vote was read: the answer to the next question is that the worker leaves.
+            alarm = any(one.alarm for one in launched) or self.urgent()
             step = train_step(
                 running.module,
                 running.optimizer,
@@ -234,10 +218,10 @@ class _Chain:
                 batch.columns,
                 self.workers,
                 self.work.micro_rows,
-                votes=(clock and self.workers.rank == 0, self.urgent()),  # clocks differ: that of rank 0 decides
+                votes=(clock and self.workers.rank == 0, alarm),  # clocks differ: that of rank 0 decides
                 dropout_key=running.dropout_key,
             )
-            launched.append(_Launched(step, running.step, rate, batch.columns))
+            launched.append(_Launched(step, running.step, rate, batch.columns, alarm))
             running.step += 1
             at_step = cadence.steps is not None and running.step % cadence.steps == 0
             stops = at_step or running.step in to_publish or running.step == spec.steps
@@ -264,6 +248,7 @@ class _Chain:
                 if hurry:
                     self.writer.wait()
                     self.workers.barrier()
+        return was_urgent
 
     def _read(
         self, launched: list[_Launched], keep: int, running: RunningRound, number: int, attempt: Attempt

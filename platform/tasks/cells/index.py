@@ -127,6 +127,7 @@ def write_index(store: Store, number: int, files: Iterable[tuple[str, str, str, 
             entries[path] = IndexedFile(state, weights, group, first, table.num_rows)
             first += table.num_rows
         whole = pa.concat_tables([table for *_, table in some]).unify_dictionaries().combine_chunks()
+        whole = whole.replace_schema_metadata()  # that of the index before would be kept inside this one
         writer = writer or pq.ParquetWriter(
             sink, whole.schema, compression="zstd", write_page_checksum=True, use_dictionary=whole.column_names[:-1]
         )

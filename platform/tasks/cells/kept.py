@@ -14,7 +14,7 @@ from ticlm.core.store import Store
 from ticlm.platform.tasks.cells.cell import Cell
 from ticlm.platform.tasks.cells.columns import cells_of, encoded, schema
 from ticlm.platform.tasks.cells.files import of_another, table_in
-from ticlm.platform.tasks.cells.index import CellIndex, IndexedFile, names_of, open_index, write_index
+from ticlm.platform.tasks.cells.index import CellIndex, IndexedFile, check_indexes, names_of, open_index, write_index
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -176,7 +176,7 @@ def renew_index(store: Store) -> None:
     """Write another index if many files are in none, and remove those before it. Only who holds the root's lease
     calls."""
     kept = KeptCells(store)
-    is_damaged = bool(kept.indexes) and not kept.is_indexed
+    is_damaged = bool(kept.indexes) and not kept.is_indexed and bool(check_indexes(store))
     if kept.outside >= FEWEST:
         number = int(kept.indexes[-1].split("-")[1]) + 1 if kept.indexes else 1
         write_index(store, number, kept.files())

@@ -207,7 +207,7 @@ def stop(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("late", "whole"), [(0, [None, None, None, "3", "3", "3"]), (1, [None] * 4 + ["4", "4"])])
+@pytest.mark.parametrize(("late", "whole"), [(0, [None, None, None, "3", "3", "3"]), (1, [None] * 3 + ["4", "4"])])
 def test_an_urgent_checkpoint_is_whole_before_the_next_step(
     toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch, late: int, whole: list[str | None]
 ) -> None:

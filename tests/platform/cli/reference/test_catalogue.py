@@ -103,7 +103,7 @@ def test_a_study_is_shown_with_the_keys_that_most_people_set_and_those_of_its_fi
     assert short.startswith(f"# {study}, as it will run; for ticlm run STUDY\n")
     said = yaml.safe_load(short)
     assert "max_epochs" in said and "first_periods" not in said and "first_periods" in yaml.safe_load(every)
-    assert said["resources"].keys() == {"workers", "chains", "threads", "micro_batch_rows", "compile", "carrier"}
+    assert said["resources"].keys() == {"workers", "chains", "threads", "micro_batch_rows", "compile"}
     assert said["methods"][0].keys() == {"kind", "name", "schedule", "replay", "seeds"}
     left = resolved.keys(every) - resolved.keys(short)
     assert left > 50 and short.endswith(f"\n# {left} more keys have their defaults: --all shows them\n")
