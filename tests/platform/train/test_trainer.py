@@ -207,12 +207,12 @@ def stop(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("late", "whole"), [(0, [None, None, None, "3", "3", "3"]), (1, [None] * 3 + ["4", "4"])])
+@pytest.mark.parametrize(("late", "whole"), [(0, [None, None, None, "3", "3", "3"]), (1, [None, None, None, "4"])])
 def test_an_urgent_checkpoint_is_whole_before_the_next_step(
     toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch, late: int, whole: list[str | None]
 ) -> None:
     """A node that is about to go says so; one checkpoint is made of that, not one a step. Where numbers are read late,
-    so are votes."""
+    so are votes, and who votes is not asked again before that."""
     monkeypatch.setattr(trainer, "lateness", lambda _: late)
     work = chain_work(toy_study, toy_root, 1000, initial={"budget": {"steps": 6}, "schedule": SCHEDULE})
     store, seen = Store(toy_root), []
@@ -223,7 +223,7 @@ def test_an_urgent_checkpoint_is_whole_before_the_next_step(
         return 3 <= len(seen) <= 5
 
     trainer.run_chain(work, Workers(), urgent=urgent)
-    assert seen[:6] == whole
+    assert seen[: len(whole)] == whole
 
 
 @pytest.mark.parametrize(
