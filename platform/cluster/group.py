@@ -28,7 +28,7 @@ from ticlm.platform.cluster.board import CLOSED, Board, Posted
 from ticlm.platform.cluster.nodes import Watch
 from ticlm.platform.cluster.ray_metrics import WorkerSeries
 from ticlm.platform.cluster.restarts import Guard, cause, gave_up
-from ticlm.platform.cluster.slot_jobs import PublishRound, SlotJob, TrainChain
+from ticlm.platform.cluster.slot_jobs import ChainJob, SlotJob
 from ticlm.platform.cluster.slot_worker import serve, tell_moment
 
 ray_internals.set_train_variables()
@@ -67,7 +67,12 @@ class WorkerGroupSpec:
     @property
     def kind(self) -> str:
         """What each worker reserves one of."""
-        return "GPU" if self.device == "cuda" else "CPU"
+        return kind_of(self.device)
+
+
+def kind_of(device: str) -> str:
+    """Return what a worker on a device reserves one of."""
+    return "GPU" if device == "cuda" else "CPU"
 
 
 class WorkerGroup:
@@ -256,7 +261,7 @@ def guard_callback(board: Any) -> Any:
             if error is not None:
                 ray.get(board.give_up.remote(error))
                 raise error
-            if isinstance(self.guard.work, TrainChain | PublishRound):
+            if isinstance(self.guard.work, ChainJob):
                 series = WorkerSeries(self.guard.work.work)
                 with series.harmless():
                     series.add("ticlm_restarts_total", 1)

@@ -41,11 +41,11 @@ class SlotJob(Resumable, Protocol):
 
 
 @dataclass(frozen=True)
-class TrainChain:
-    """Trains a chain."""
+class ChainJob:
+    """What a chain of rounds is called, and how far it is."""
 
     work: ChainWork
-    by_all, piece = True, "step"
+    piece = "step"
 
     @property
     def name(self) -> str:
@@ -53,6 +53,13 @@ class TrainChain:
 
     def reached(self) -> tuple[int, str]:
         return progress(self.work)
+
+
+@dataclass(frozen=True)
+class TrainChain(ChainJob):
+    """Trains a chain."""
+
+    by_all = True
 
     def run(self, seat: Seat) -> None:
         import ray.train
@@ -83,19 +90,11 @@ class TrainChain:
 
 
 @dataclass(frozen=True)
-class PublishRound:
+class PublishRound(ChainJob):
     """Publishes a round that no group of workers trains: an average, or a sample."""
 
-    work: ChainWork
     publish: Callable[[ChainWork], None]
-    by_all, piece = False, "step"
-
-    @property
-    def name(self) -> str:
-        return f"chain {self.work.label}"
-
-    def reached(self) -> tuple[int, str]:
-        return progress(self.work)
+    by_all = False
 
     def run(self, seat: Seat) -> None:
         self.publish(self.work)

@@ -11,13 +11,14 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ticlm.core.errors import InputError, Stopped, TiclmWarning
-from ticlm.core.signals import result_of
-from ticlm.platform.cluster.group import Asked, Report, WorkerGroup, WorkerGroupSpec
+from ticlm.core.signals import Threads, result_of
+from ticlm.platform.cluster.group import Asked, Report, WorkerGroup, WorkerGroupSpec, kind_of
 from ticlm.platform.cluster.slot_jobs import PublishRound, ScoreCheckpoint, SlotJob, TrainChain
+from ticlm.platform.eval import fanout
 from ticlm.platform.eval.cells import CheckpointWork
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.work import ChainWork
@@ -42,7 +43,7 @@ class Slots:
         self._groups: list[WorkerGroup] = []
         self._waiting: deque[Asked] = deque()
         self._lent = 0
-        """How many wait, outside the groups, for what free groups hold."""
+        """How many evaluations wait, outside the groups, for what free groups hold."""
         self._is_closed = False
 
     def __enter__(self) -> Slots:
@@ -71,11 +72,25 @@ class Slots:
         """Publish a round that is not trained, on any worker that is free. Raises as `fit` does."""
         self._do(PublishRound(work, publish), None, lambda event: _warn(work.label, event))
 
-    def score(self, unit: CheckpointWork, through: Callable[[], None]) -> None:
-        """Score a checkpoint on one worker, and call `through` once for every cell. Raises as `fit` does."""
-        told = 0
+    def score(self, units: Sequence[CheckpointWork], through: Callable[[], None]) -> None:
+        """Score checkpoints, as many at once as `resources.evaluators`, and call `through` once for every cell. Raises
+        as `fit` does, and what `through` raises."""
+        resources = self.resources
+        if self.scores_beside:
+            with Threads(resources.evaluators) as threads:
+                list(threads.map(lambda unit: self._score(unit, through), units))
+            return
+        with self._lock:
+            self._lent += 1
+            self._match()
+        try:
+            fanout.on_ray(units, resources.evaluators, resources.evaluator_gpus, through)
+        finally:
+            with self._lock:
+                self._lent -= 1
 
-        job = ScoreCheckpoint(unit)
+    def _score(self, unit: CheckpointWork, through: Callable[[], None]) -> None:
+        told, job = 0, ScoreCheckpoint(unit)
 
         def report(event: Mapping[str, Any]) -> None:
             nonlocal told
@@ -91,16 +106,20 @@ class Slots:
         with self._lock:
             return any(group.is_free and group.spec.share == share for group in self._groups)
 
-    def lend(self) -> None:
-        """End free groups, now and from now on, for somebody else needs what they hold."""
-        with self._lock:
-            self._lent += 1
-            self._match()
+    @property
+    def room(self) -> int:
+        """The number of workers for which the cluster has room, those at work included."""
+        import ray
 
-    def take_back(self) -> None:
-        """Keep free groups again."""
-        with self._lock:
-            self._lent -= 1
+        return int(ray.cluster_resources().get(kind_of(self.device), 0))
+
+    @property
+    def scores_beside(self) -> bool:
+        """Whether the workers that train also score: where each chain has one, and one worker scores like another.
+
+        Workers of larger groups, and evaluators with a part of a GPU of their own, are no match for each other.
+        """
+        return self.resources.worker_range == (1, 1) and self.resources.evaluator_gpus is None
 
     def _do(self, job: SlotJob, share: tuple[int, int] | None, report: Report) -> None:
         from ray import cloudpickle
@@ -197,7 +216,7 @@ def check_capacity(workers: int, device: str, stop: threading.Event) -> None:
     a cluster, which may still grow."""
     import ray
 
-    kind = "GPU" if device == "cuda" else "CPU"
+    kind = kind_of(device)
     deadline = time.monotonic() + (COMING_S if os.environ.get("RAY_ADDRESS") else 0)
     warned = False
     while (have := ray.cluster_resources().get(kind, 0)) < workers:

@@ -80,6 +80,10 @@ class Unscored:
     outside: int = 0
     """How many files of cells no index has."""
 
+    def under_lease(self, store: Store) -> list[CheckpointWork]:
+        """Return the units, to be scored under the lease that a root has now."""
+        return [replace(unit, lease=store.lease) for unit in self.units]
+
 
 def unscored(plan: Plan, rounds: Collection[str] | None = None) -> Unscored:
     """Return the cells that are left to score: of the checkpoints of these rounds if `rounds` are given, else of all.
@@ -123,7 +127,7 @@ def left_to_score(plan: Plan, known: Unscored | None = None) -> Iterator[list[Ch
     another look. When the block has ended well, write the root's index of cells, if the one there lacks many."""
     assert plan.store is not None
     left = unscored(plan) if known is None else known
-    units = [replace(unit, lease=plan.store.lease) for unit in left.units]
+    units = left.under_lease(plan.store)
     yield units
     if units or left.outside >= FEWEST:
         renew_index(plan.store)

@@ -12,10 +12,10 @@ from threading import Event
 from ticlm.core.progress import SILENT, Show
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
-from ticlm.platform.run.beside import Beside
-from ticlm.platform.run.drive import Drive
 from ticlm.platform.run.requirements import require
-from ticlm.platform.run.trainers import Trainer, scores_beside, trainer_of
+from ticlm.platform.run.scheduler import Scheduler
+from ticlm.platform.run.scoring_queue import ScoringQueue
+from ticlm.platform.run.trainers import Trainer, trainer_of
 from ticlm.platform.study.plan import Plan
 
 
@@ -29,7 +29,9 @@ def train(plan: Plan, show: Show = SILENT, stop: Event | None = None, trainer: T
     """
     if plan.pending():
         require(plan)
-        _drive(plan, show, stop or Event(), False, trainer)
+        stop = stop or Event()
+        with connected(plan), trainer_of(plan, stop) if trainer is None else nullcontext(trainer) as one:
+            Scheduler(plan, one, show, stop).run()
 
 
 def run(plan: Plan, show: Show = SILENT, left: cells.Unscored | None = None) -> None:
@@ -43,26 +45,11 @@ def run(plan: Plan, show: Show = SILENT, left: cells.Unscored | None = None) -> 
         return evaluate(plan, show, left)
     require(plan)
     with connected(plan):
-        _drive(plan, show, Event(), scores_beside(plan))
+        stop = Event()
+        with trainer_of(plan, stop) as trainer:
+            queue = ScoringQueue(plan, trainer, show, left) if trainer.scores_beside else None
+            Scheduler(plan, trainer, show, stop, queue).run()
         evaluate(plan, show)
-
-
-def _drive(plan: Plan, show: Show, stop: Event, is_scored: bool, given: Trainer | None = None) -> None:
-    with connected(plan), trainer_of(plan, stop) if given is None else nullcontext(given) as trainer:
-        beside = Beside(plan, trainer, show) if is_scored else None
-        Drive(plan, trainer, show, stop, _room(plan), beside).run()
-
-
-def _room(plan: Plan) -> int:
-    """Return the number of workers for which Ray has room now."""
-    if plan.study.resources.trainer == "process":
-        return 1
-    import ray
-
-    from ticlm.platform.cluster.slots import device_of
-
-    device = device_of(plan.study.resources.device)
-    return int(ray.cluster_resources().get("GPU" if device == "cuda" else "CPU", 0))
 
 
 def evaluate(plan: Plan, show: Show = SILENT, left: cells.Unscored | None = None) -> None:

@@ -11,9 +11,8 @@ from ticlm.core import paths
 from ticlm.core.errors import RunError, Stopped
 from ticlm.core.progress import Show
 from ticlm.core.signals import Threads
-from ticlm.platform.eval import fanout
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells, left, scoring
-from ticlm.platform.run.trainers import Trainer, scores_beside
+from ticlm.platform.run.trainers import Trainer
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.measured import cell_keys, task_of
@@ -66,25 +65,12 @@ class OpenShares:
         return [chain for chain in self.plan.pending() if not busy & {*chain.keys}]
 
     def _score(self, units: list[CheckpointWork]) -> None:
-        resources = self.plan.study.resources
-
         def through() -> None:
             if self.stop.is_set():
                 raise Stopped
 
-        if not units:
-            return
-        if resources.trainer == "process":
-            fanout.here(units, through)
-        elif scores_beside(self.plan):
-            with Threads(resources.evaluators) as scorers:
-                list(scorers.map(lambda unit: self.trainer.score(unit, lambda: None), units))  # it heeds `stop` itself
-        else:
-            self.trainer.lend()
-            try:
-                fanout.on_ray(units, resources.evaluators, resources.evaluator_gpus, through)
-            finally:
-                self.trainer.take_back()
+        if units:
+            self.trainer.score(units, through)
 
 
 def _units(plan: Plan) -> list[CheckpointWork]:

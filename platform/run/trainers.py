@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from threading import Event
 from typing import Any, Protocol
@@ -25,17 +25,20 @@ class Trainer(Protocol):
     def publish(self, work: ChainWork, publish: Callable[[ChainWork], None]) -> None:
         """Publish a round that is not trained."""
 
-    def score(self, unit: CheckpointWork, through: Callable[[], None]) -> None:
-        """Score a checkpoint on one worker, and call `through` once for every cell."""
+    def score(self, units: Sequence[CheckpointWork], through: Callable[[], None]) -> None:
+        """Score checkpoints, as many at once as `resources.evaluators`, and call `through` once for every cell. What it
+        raises ends the call."""
 
     def is_warm(self, share: tuple[int, int]) -> bool:
         """Return whether such workers are there already."""
 
-    def lend(self) -> None:
-        """End free workers, now and from now on, for somebody else needs what they hold."""
+    @property
+    def room(self) -> int:
+        """The number of workers for which there is room, those at work included."""
 
-    def take_back(self) -> None:
-        """Keep free workers again."""
+    @property
+    def scores_beside(self) -> bool:
+        """Whether the workers that train also score."""
 
 
 def trainer_of(plan: Plan, stop: Event) -> AbstractContextManager[Trainer]:
@@ -48,17 +51,10 @@ def trainer_of(plan: Plan, stop: Event) -> AbstractContextManager[Trainer]:
     return Slots(plan.study.resources, plan.store.root, plan.study.name, stop)
 
 
-def scores_beside(plan: Plan) -> bool:
-    """Return whether the workers that train also score: where each chain has one, and one worker scores like another.
-
-    Workers of larger groups, and evaluators with a part of a GPU of their own, are no match for each other.
-    """
-    resources = plan.study.resources
-    return resources.trainer == "ray" and resources.worker_range == (1, 1) and resources.evaluator_gpus is None
-
-
 class InProcess:
     """Trains in this process, on one worker."""
+
+    room, scores_beside = 1, False
 
     def __init__(self, stop: Event) -> None:
         self.stop = stop
@@ -93,12 +89,8 @@ class InProcess:
     def publish(self, work: ChainWork, publish: Callable[[ChainWork], None]) -> None:
         publish(work)
 
-    def score(self, unit: CheckpointWork, through: Callable[[], None]) -> None:
-        fanout.here([unit], through)
+    def score(self, units: Sequence[CheckpointWork], through: Callable[[], None]) -> None:
+        fanout.here(units, through)
 
     def is_warm(self, share: tuple[int, int]) -> bool:
         return True
-
-    def lend(self) -> None: ...
-
-    def take_back(self) -> None: ...

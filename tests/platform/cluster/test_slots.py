@@ -165,26 +165,36 @@ class Seen(Silent):
         self.pids |= {pid for pid, _ in train_workers()}
 
 
-def test_two_warm_workers_train_and_score_a_whole_study_side_by_side(
-    ray_local: None, toy_root: Path, toy_study: MakeStudy, tmp_path: Path
+EVERY_KIND: dict[str, Any] = {
+    "methods": [
+        *({"base": base, "schedule": FAST} for base in ("replay-half", "replay-adaptive", "replay-self")),
+        {"base": "cyclic-cosine", "name": "average", "schedule": FAST, "deploy": {"kind": "ema", "beta": 0.5}},
+    ],
+    "periods": {"initial": "202301", "last": "202303"},
+    "evaluations": [{}, {"name": "tuned", "prepare": {"steps": 2}}],
+}
+"""Chains, averages, samples, tuned copies, and shares of replay that follow from what is measured."""
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.nightly)])
+def test_warm_workers_do_every_kind_of_work_as_one_process_does(
+    ray_local: None, toy_root: Path, toy_study: MakeStudy, tmp_path: Path, workers: int
 ) -> None:
-    """A trunk, then four chains on two workers: two processes in all, and the bits and cells are those of one process
-    that does one thing after another."""
-    methods = [{"base": base, "name": f"{base}-{rate}", "schedule": {**FAST, "max_rate": rate}}
-               for base in ("replay-half", "cyclic-cosine") for rate in (1e-3, 5e-3)]  # fmt: skip
+    """Two workers side by side, or in one group, which ends where what is measured needs its place. No worker starts
+    twice; bits and cells are those of one process that does one thing after another."""
     shutil.copytree(toy_root, tmp_path / "alone")
     found = {}
     for trainer, root in (("ray", toy_root), ("process", tmp_path / "alone")):
-        resources = {"trainer": trainer, "chains": 2, "workers": 1}
-        made = plan.make(study_of(toy_study, 10, **resources).model_copy(update={"methods": toy_study(
-            methods=methods).methods}), str(root))  # fmt: skip
+        resources = {"trainer": trainer, "device": "cpu", "workers": workers if trainer == "ray" else 1}
+        made = plan.make(toy_study(**EVERY_KIND, resources=resources | {"micro_batch_rows": 2}), str(root))
+        assert made.open_rounds and made.tree.leaves and any(spec.sample for spec in made.tree.rounds.values())
         seen = Seen()
         driver.run(made, seen)
-        assert cells.units(made) == []
-        if trainer == "ray":
-            assert 1 <= len(seen.pids) <= 2, "no worker is started twice"
-        kept = study_result(made).cells
-        found[trainer] = {key: weights_of(record) for key, record in made.records.items()}, kept.to_csv()
+        assert cells.units(made) == [] and not made.pending()
+        if trainer == "ray" and workers == 1:
+            assert 1 <= len(seen.pids) <= 2
+        weights = {key: weights_of(record) for key, record in made.records.items() if made.tree.rounds[key].is_trained}
+        found[trainer] = weights, study_result(made).cells.to_csv()
     assert found["ray"] == found["process"]
     wait_until_nothing_is_reserved()
 

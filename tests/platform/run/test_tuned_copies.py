@@ -16,7 +16,7 @@ from ticlm.core.corpus import Corpus
 from ticlm.core.errors import FutureMonthError, InputError, NotBuilt
 from ticlm.methods.objectives import Causal
 from ticlm.platform.results.of_plan import study_result
-from ticlm.platform.run import drive, driver
+from ticlm.platform.run import driver, scheduler
 from ticlm.platform.run.startable import startable
 from ticlm.platform.run.trainers import InProcess
 from ticlm.platform.study import plan
@@ -168,11 +168,13 @@ def test_copies_have_workers_and_slots_of_their_own(toy_study: MakeStudy, root: 
 def test_a_copy_begins_while_the_chain_above_it_goes_on(
     toy_study: MakeStudy, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drive, "SIDE_POLL_S", 0.05)
+    monkeypatch.setattr(scheduler, "SIDE_POLL_S", 0.05)
     found = made(toy_study, root, {"corpus": "light@2"}, resources={"trainer": "ray", "device": "cpu"})
     begun = Event()
 
     class Threaded(InProcess):
+        room = 2
+
         def fit(self, work: ChainWork, share: tuple[int, int], report: Any) -> None:
             from ticlm.platform.models.sharding import Workers
             from ticlm.platform.train.trainer import run_chain
@@ -188,7 +190,6 @@ def test_a_copy_begins_while_the_chain_above_it_goes_on(
     waited: list[bool] = []
     monkeypatch.setattr(driver, "trainer_of", lambda plan, stop: nullcontext(Threaded(stop)))
     monkeypatch.setattr(driver, "connected", lambda *_: nullcontext(""))
-    monkeypatch.setattr(driver, "_room", lambda _: 2)
     driver.train(found)
     assert waited and all(waited[:1]) and len(found.records) == 4
 

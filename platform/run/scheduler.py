@@ -1,4 +1,5 @@
-"""Doing what a plan leaves to do: chains as their parents are done and workers are free, checkpoints beside them."""
+"""Scheduling what a plan leaves to do: chains as their parents are done and workers are free, checkpoints beside
+them."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ from ticlm.core.errors import RunError, Stopped
 from ticlm.core.integrity.records import read_record
 from ticlm.core.progress import Show
 from ticlm.core.signals import ENDING, Threads, first_done, result_of
-from ticlm.platform.run.beside import Beside
 from ticlm.platform.run.open_shares import OpenShares
+from ticlm.platform.run.scoring_queue import ScoringQueue
 from ticlm.platform.run.startable import startable
-from ticlm.platform.run.trainers import Trainer, scores_beside
+from ticlm.platform.run.trainers import Trainer
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.work import ChainWork, work_of
@@ -28,13 +29,15 @@ SCORE_POLL_S = 5.0
 """Seconds between two looks at whether running chains have finished rounds that a free worker could score."""
 
 
-class Drive:
-    """One way through a plan, from what is left to its end. `beside`: where checkpoints wait to be scored meanwhile;
-    without it none is. `room`: the workers for which Ray has room."""
+class Scheduler:
+    """Takes a plan from what is left to its end. `queue`: where checkpoints wait to be scored meanwhile; without it
+    none is."""
 
-    def __init__(self, plan: Plan, trainer: Trainer, show: Show, stop: Event, room: int, beside: Beside | None) -> None:
+    def __init__(
+        self, plan: Plan, trainer: Trainer, show: Show, stop: Event, queue: ScoringQueue | None = None
+    ) -> None:
         self.plan, self.trainer, self.show, self.stop = plan, trainer, show, stop
-        self.room, self.beside = room, beside
+        self.room, self.queue = trainer.room, queue
         self.left = plan.pending()
         self.running = dict[Future[None], Chain]()
         self.scoring = set[Future[None]]()
@@ -56,11 +59,11 @@ class Drive:
                 if not self.running and not self.scoring and not shares.measuring:
                     break
                 self._hear(first_done([*self.running, *self.scoring, *shares.measuring], self._patience()), shares)
-        if self.beside is not None:
-            self.beside.end()
+        if self.queue is not None:
+            self.queue.end()
         if self.failed or self.unscored:
             raise (self.failed or self.unscored)[0]
-        if self.stop.is_set() and (self.left or (self.beside is not None and self.beside.waiting)):
+        if self.stop.is_set() and (self.left or (self.queue is not None and self.queue.waiting)):
             raise Stopped
         if self.left:
             raise RunError(f"{plan.label(self.left[0])} could not start: a round that it needs is not done")
@@ -75,18 +78,18 @@ class Drive:
             for chain in startable(self.plan, self.left, [*self.running.values()], room, shares.takes_the_process):
                 self.left.remove(chain)
                 self.running[pool.submit(self._train, chain)] = chain
-        if self.beside is not None and not self.unscored:
+        if self.queue is not None and not self.unscored:
             try:
-                self.beside.look()
+                self.queue.look()
             except Exception as error:
                 self.unscored.append(error)
                 return
-            for _ in range(min(self._free(), len(self.beside.waiting))):
-                self.scoring.add(pool.submit(self.beside.score, self.beside.waiting.popleft()))
+            for _ in range(min(self._free(), len(self.queue.waiting))):
+                self.scoring.add(pool.submit(self.queue.score, self.queue.waiting.popleft()))
 
     def _measurers(self, shares: OpenShares) -> int:
         """Return how many workers measure what open shares follow from."""
-        return self.plan.study.resources.evaluators if shares.measuring and scores_beside(self.plan) else 0
+        return self.plan.study.resources.evaluators if shares.measuring and self.trainer.scores_beside else 0
 
     def _free(self) -> int:
         """Return how many more checkpoints may be scored now."""
@@ -99,14 +102,14 @@ class Drive:
         """Return the seconds after which running chains are asked for rounds that they have finished."""
         if any(chain.is_side for chain in self.left):
             return SIDE_POLL_S
-        return SCORE_POLL_S if self.beside is not None and self.running and self._free() > 0 else inf
+        return SCORE_POLL_S if self.queue is not None and self.running and self._free() > 0 else inf
 
     def _hear(self, finished: Iterable[Future[None]], shares: OpenShares) -> None:
         """Take the ends of what was begun, and read the records that came of it."""
         plan, running = self.plan, self.running
         if any(chain.is_side for chain in self.left):  # a chain that still runs may have finished what they start from
             self._read(key for chain in self.left if chain.is_side for key in plan.tree.rounds[chain.keys[0]].needs)
-        if self.beside is not None and self._free() > 0:
+        if self.queue is not None and self._free() > 0:
             self._read(key for chain in running.values() for key in chain.keys)
         for future in finished:
             chain = running.pop(future, None)

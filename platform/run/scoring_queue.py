@@ -8,20 +8,24 @@ from threading import Lock
 
 from ticlm.core.progress import Show
 from ticlm.platform.eval import cells
-from ticlm.platform.eval.cells import CheckpointWork
+from ticlm.platform.eval.cells import CheckpointWork, Unscored
 from ticlm.platform.run.trainers import Trainer
 from ticlm.platform.study.plan import Plan
 
 
-class Beside:
-    """The checkpoints of a plan that are done and have cells to score, in the order in which they appeared."""
+class ScoringQueue:
+    """The checkpoints of a plan that are done and have cells to score, in the order in which they appeared. `left`: the
+    cells that were missing before, if they are known, of the records that the plan has now."""
 
-    def __init__(self, plan: Plan, trainer: Trainer, show: Show) -> None:
+    def __init__(self, plan: Plan, trainer: Trainer, show: Show, left: Unscored | None = None) -> None:
         self.plan, self.trainer, self.show = plan, trainer, show
         self.waiting: deque[CheckpointWork] = deque()
         self._known, self._asked = set[str](), set[str]()
         self._total = self._done = 0
         self._lock = Lock()
+        if left is not None:
+            self._known |= plan.records.keys()
+            self._add(left)
 
     def look(self) -> None:
         """Add the checkpoints of rounds that the plan has read the records of since the last call."""
@@ -29,7 +33,11 @@ class Beside:
         if not appeared:
             return
         self._known |= appeared
-        new = [unit for one in cells.unscored(self.plan, appeared).units if (unit := self._not_asked(one)) is not None]
+        self._add(cells.unscored(self.plan, appeared))
+
+    def _add(self, found: Unscored) -> None:
+        assert self.plan.store is not None
+        new = [unit for one in found.under_lease(self.plan.store) if (unit := self._not_asked(one)) is not None]
         if new:
             self.waiting.extend(new)
             self._total += sum(unit.cells for unit in new)
@@ -44,7 +52,7 @@ class Beside:
 
     def score(self, unit: CheckpointWork) -> None:
         """Score a checkpoint, and show how far all of them are."""
-        self.trainer.score(unit, self._through)
+        self.trainer.score([unit], self._through)
 
     def end(self) -> None:
         """Say that nothing more is scored."""
