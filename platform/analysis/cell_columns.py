@@ -86,13 +86,9 @@ class CellColumns:
     def by_view(self) -> Iterator[tuple[str, str, CellColumns]]:
         """Yield each task and source with its cells, in the order in which they first stand."""
         task, source = self["task"], self["source"]
-        pair = task.codes * (len(source.labels) + 1) + source.codes
-        for one, rows in _groups(pair):
-            yield (
-                task.labels[one // (len(source.labels) + 1)],
-                source.labels[one % (len(source.labels) + 1)],
-                self.at(rows),
-            )
+        for one, rows in _groups(task.codes * len(source.labels) + source.codes):
+            t, s = divmod(one, len(source.labels))
+            yield task.labels[t], source.labels[s], self.at(rows)
 
     @cached_property
     def _by_method(self) -> dict[Any, Positions]:

@@ -14,13 +14,12 @@ from ticlm.core.store import Store
 from ticlm.platform.eval import fanout
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells, scoring
 from ticlm.platform.eval.folder import table_of_cells
-from ticlm.platform.eval.wanted.asked import asked_labels, data_hashes
+from ticlm.platform.eval.wanted.asked import AskedLabels, CellKeys, WantedCells
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.cells.files import labelled, read_by_key
-from ticlm.platform.tasks.cells.key import cell_key
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -50,21 +49,20 @@ def works(
     run, trained = _run(plan, checkpoint, seed)
     asked = _tasks(plan, run, trained, task)
     found: dict[str, CheckpointWork] = {}
+    keys = CellKeys(plan)
     for one in asked:
         key = plan.tree.scored(run.rounds[trained], one.id)
         if key not in plan.records:
             raise InputError(f"--again {checkpoint}: it is not trained yet: ticlm run")
-        hashes = data_hashes(plan, one)
-        mine = asked_labels(run, trained, one, hashes)
-        labels = mine if label is None else [label]
+        mine = AskedLabels(keys.hashes)(run, trained, one)
+        labels = mine if label is None else (label,)
         if label is not None and label not in mine:
             raise InputError(f"--on {label}: {one.id} is scored on {', '.join(mine) or 'nothing'}")
         record, data = plan.records[key], plan.data_of(one)
         weights = weights_of(record)
         compute = plan.study.evaluate.compute
-        cells = tuple(
-            (name, cell_key(weights, one, name, hashes[name], plan.study.objective, compute)) for name in labels
-        )
+        wanted = WantedCells(run.rounds[trained], None, one, weights, labels)
+        cells = tuple(zip(labels, keys.of(wanted)))
         job = TaskCells(one, "" if data is None else data.store.uri(), cells, plan.study.last_visible_period)
         folder = plan.store.uri(paths.model(paths.round_folder(plan.ids[key]), record.attempt))
         work = found.get(weights) or scoring(plan, weights, folder, (), compute)

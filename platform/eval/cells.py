@@ -6,7 +6,7 @@ Depending on the task, a label names a period, a part of a benchmark, or a probe
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.eval.prediction_store import write_predictions
-from ticlm.platform.eval.wanted.asked import CellKeys, WantedCells, by_checkpoint, wanted_cells, wanted_mid_round
+from ticlm.platform.eval.wanted.asked import CellKeys, WantedCells, by_checkpoint, wanted_cells
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.stored_rounds import check_model
 from ticlm.platform.tasks.base import Task
@@ -85,35 +85,44 @@ class Unscored:
         return [replace(unit, lease=store.lease) for unit in self.units]
 
 
-def unscored(plan: Plan, rounds: Collection[str] | None = None) -> Unscored:
+def unscored(plan: Plan, rounds: Collection[str] | None = None, keys: CellKeys | None = None) -> Unscored:
     """Return the cells that are left to score: of the checkpoints of these rounds if `rounds` are given, else of all.
-    Raises InputError if a task needs a package that is not installed."""
+    `keys` are those of an earlier call. Raises InputError if a task needs a package that is not installed."""
     assert plan.store is not None
-    keys = CellKeys(plan)
-    wanted_all = [*wanted_mid_round(plan, keys), *wanted_cells(plan, keys)]
-    checkpoints = by_checkpoint(one for one in wanted_all if rounds is None or _asked_round(plan, one) in rounds)
-    data = {task.id: plan.data_of(task) for task in plan.study.evaluations}
+    keys = keys or CellKeys(plan)
+    checkpoints = by_checkpoint(
+        one for one in wanted_cells(plan, keys) if rounds is None or _asked_round(plan, one) in rounds
+    )
     if not checkpoints:
         return Unscored([])
-    kept, found = KeptCells(plan.store, ["key"]), []
-    for (weights, wanted), cells in zip(checkpoints.items(), kept.each(checkpoints)):
-        have = set(cells.keys)
-        asked: dict[str, dict[str, str]] = {}
-        for one in wanted:
-            missing = {label: key for label, key in zip(one.labels, keys.of(one)) if key not in have}
-            asked.setdefault(one.task.id, {}).update(missing)
-        tasks = {one.task.id: one.task for one in wanted}
-        jobs = []
-        for name, missing in asked.items():
-            if missing:
-                tasks[name].require()
-                source = data[name]
-                place = "" if source is None else source.store.uri()
-                jobs.append(TaskCells(tasks[name], place, tuple(missing.items()), plan.study.last_visible_period))
-        if jobs:
-            place = _folder(plan, wanted[-1])
-            found.append(scoring(plan, weights, place, tuple(jobs), plan.study.evaluate.compute))
-    return Unscored(found, kept.outside)
+    outside = 0
+    if rounds is None:
+        kept = KeptCells(plan.store, ["key"])
+        outside, have = kept.outside, (set(cells.keys) for cells in kept.each(checkpoints))
+    else:  # a few: their own folders, and no listing of all
+        have = (_keys(plan.store, weights) for weights in checkpoints)
+    found = []
+    for (weights, wanted), there in zip(checkpoints.items(), have):
+        if jobs := _missing(_jobs(plan, wanted, keys), there):
+            found.append(scoring(plan, weights, _folder(plan, wanted[-1]), jobs, plan.study.evaluate.compute))
+    return Unscored(found, outside)
+
+
+def _jobs(plan: Plan, wanted: Iterable[WantedCells], keys: CellKeys) -> list[TaskCells]:
+    """Return all cells that the study wants of one checkpoint, a job for each task."""
+    tasks = {one.task.id: one.task for one in wanted}
+    cells: dict[str, dict[str, str]] = {}
+    for one in wanted:
+        cells.setdefault(one.task.id, {}).update(zip(one.labels, keys.of(one)))
+    return [
+        TaskCells(tasks[name], _place(plan, tasks[name]), tuple(asked.items()), plan.study.last_visible_period)
+        for name, asked in cells.items()
+    ]
+
+
+def _place(plan: Plan, task: Task) -> str:
+    data = plan.data_of(task)
+    return "" if data is None else data.store.uri()
 
 
 def units(plan: Plan) -> list[CheckpointWork]:
@@ -175,7 +184,14 @@ def scoring(
 def left(store: Store, weights: str, jobs: list[TaskCells]) -> tuple[TaskCells, ...]:
     """Return the jobs reduced to the cells that have not been scored yet. Raises InputError if one of them needs a
     package that is not installed."""
-    have = {cell.key for cell in read_cells(store, weights)}
+    return _missing(jobs, _keys(store, weights))
+
+
+def _keys(store: Store, weights: str) -> set[str]:
+    return {cell.key for cell in read_cells(store, weights)}
+
+
+def _missing(jobs: Iterable[TaskCells], have: Collection[str]) -> tuple[TaskCells, ...]:
     missing = [replace(job, cells=tuple((label, key) for label, key in job.cells if key not in have)) for job in jobs]
     missing = [job for job in missing if job.cells]
     for job in missing:

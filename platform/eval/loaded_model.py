@@ -4,7 +4,7 @@ have it, or bfloat16), its tokenizer, and the loss of its corpus's rows."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -180,7 +180,7 @@ def check_compute(compute: Compute, device: str) -> None:
     if compute != "tf32" or (device == "cuda" and torch.cuda.get_device_capability() >= TF32_SINCE):
         return
     here = torch.cuda.get_device_name() if device == "cuda" else "the CPU"
-    raise InputError(f"evaluate.compute: tf32, but {here} has no TF32 (NVIDIA, from A100 on); use float32 or bfloat16")
+    raise InputError(f"compute: tf32, but {here} has no TF32 (NVIDIA, from A100 on); use float32 or bfloat16")
 
 
 def rounded(module: nn.Module, compute: Compute) -> nn.Module:
@@ -199,33 +199,35 @@ def rounded(module: nn.Module, compute: Compute) -> nn.Module:
 
 
 @contextmanager
+def _multiplying(precision: str) -> Iterator[None]:
+    """Multiply float32 matrices in this precision, as torch names it, inside the block; afterwards, as before."""
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+@contextmanager
 def in_float32(module: nn.Module) -> Iterator[None]:
     """Let a module compute in float32 inside the block, without TF32; afterwards, as before. Its rounded parameters
     stand in float32 beside themselves meanwhile."""
     import torch
 
-    before = torch.get_float32_matmul_precision()
     kept = {one: one.data for one in module.parameters() if one.dtype == torch.bfloat16}
-    try:
-        torch.set_float32_matmul_precision("highest")
-        for parameter, data in kept.items():
-            parameter.data = data.float()
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
-        for parameter, data in kept.items():
-            parameter.data = data
+    with _multiplying("highest"):
+        try:
+            for parameter, data in kept.items():
+                parameter.data = data.float()
+            yield
+        finally:
+            for parameter, data in kept.items():
+                parameter.data = data
 
 
-@contextmanager
-def computing(compute: Compute) -> Iterator[None]:
+def computing(compute: Compute) -> AbstractContextManager[None]:
     """Multiply float32 matrices in TF32 inside the block if a study asks for it; afterwards, as before."""
-    import torch
-
-    before = torch.get_float32_matmul_precision()
-    if compute == "tf32":
-        torch.set_float32_matmul_precision("high")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
+    return _multiplying("high") if compute == "tf32" else nullcontext()

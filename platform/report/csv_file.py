@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMULA = re.compile(r"[=+\-@\t\r]")
-SPECIAL = r'^[=+\-@\t\r]|[",\n\r]|^ +$'
+SPECIAL = rf'^{FORMULA.pattern}|[",\n\r]|^ +$'
 """Texts that may stand in a file otherwise than they are: all others are copied without a call of Python."""
 TEXTS = ("object", "str", "string")
 ROWS = 1 << 16

@@ -57,7 +57,7 @@ def draw(data: Mapping[str, Any], folder: Path) -> list[Path]:
     record = folder / RECORD
     drawn_from = _drawn_from(text)
     known = _recorded(record)
-    if known.get("drawn_from") == drawn_from and known.get("files") == _hashes(folder) and "pictures" in known:
+    if known.get("drawn_from") == drawn_from and known.get("files") == _hashes(folder):
         return [folder / name for name in known["files"]]
     by_parts = _write(text, folder)
     written = [path for paths in by_parts.values() for path in paths]

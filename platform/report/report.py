@@ -46,16 +46,18 @@ class Report:
         """The differences between methods, with intervals (analysis/paired_bootstrap.py)."""
         from ticlm.platform.analysis.paired_bootstrap import differences
 
-        every = self.request is not None and self.request.all_pairs
-        return differences(self.results, self.preset, self.views, None if every else self.summary)
+        return differences(self.results, self.preset, self.views, None if self._all_pairs else self.summary)
 
     @cached_property
     def left_out(self) -> list[str]:
         """Lines about pairs of methods that are not compared, because there are many."""
         from ticlm.platform.analysis.paired_bootstrap import left_out
 
-        every = self.request is not None and self.request.all_pairs
-        return [] if every else left_out(self.views, self.summary)
+        return [] if self._all_pairs else left_out(self.views, self.summary)
+
+    @property
+    def _all_pairs(self) -> bool:
+        return self.request is not None and self.request.all_pairs
 
     @cached_property
     def answers(self) -> list[Answer]:

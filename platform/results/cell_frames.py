@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ticlm.platform.eval.wanted.asked import CellKeys, WantedCells, by_checkpoint, scored
+from ticlm.platform.eval.wanted.asked import AskedLabels, CellKeys, WantedCells, by_checkpoint, scored
 from ticlm.platform.results.study_result import COLUMNS, STATIC_COLUMNS
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
@@ -83,14 +83,8 @@ def cell_frames(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
 
 
 def _places(plan: Plan) -> list[_Place]:
-    asked: dict[tuple[str, str, tuple[str, ...]], tuple[str, ...]] = {}
-    found = []
-    for run, trained, task in scored(plan):
-        which = task.id, trained, run.labels  # most runs have the same periods, and so the same labels
-        if which not in asked:
-            asked[which] = plan.asked(task, run, trained)
-        found.append(_Place(run, trained, task, asked[which]))
-    return found
+    asked = AskedLabels(plan.labels)
+    return [_Place(run, trained, task, asked(run, trained, task)) for run, trained, task in scored(plan)]
 
 
 def _answers(plan: Plan, places: Sequence[_Place]) -> dict[tuple[str, str, tuple[str, ...]], _Answer]:

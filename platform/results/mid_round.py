@@ -41,12 +41,7 @@ def mid_round_cells(plan: Plan) -> tuple[pd.DataFrame | None, list[str]]:
         values: list[Cell] = []
         for label in plan.labels(task):
             weights, key = keys.get((round_key, step, task.id, label), ("", ""))
-            rows_of_key = kept[weights].labelled(label, key) if weights else []
-            cells = (
-                [cell.model_copy(update={"evaluated": label}) for cell in kept[weights].cells(rows_of_key)]
-                if rows_of_key
-                else []
-            )
+            cells = kept[weights].labelled_cells(label, key) if weights else []
             not_scored["cells inside rounds: not evaluated yet: ticlm eval"] += bool(weights) and not cells
             values += [cell for cell in cells if cell.kind == "value"]
         place = {"study": plan.study.name, "method": run.method.name, "seed": run.seed, "trained": trained}

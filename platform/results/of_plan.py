@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ticlm.core.errors import InputError
 from ticlm.methods.method import Continual
@@ -26,9 +26,6 @@ from ticlm.platform.study.costs import forward_flops
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
-
-if TYPE_CHECKING:
-    pass
 
 PER = {"rows": "token", "texts": "token", "questions": "answer"}
 """What a log-loss is counted per, by what a task scores one by one."""

@@ -15,7 +15,7 @@ from ticlm.platform.eval.cells import CheckpointWork, TaskCells, left, scoring
 from ticlm.platform.run.trainers import Trainer
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import weights_of
-from ticlm.platform.study.measured import cell_keys, task_of
+from ticlm.platform.study.measured import task_of, tune_keys
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.round import Measured
 from ticlm.platform.tasks.cells.files import read_by_key
@@ -113,4 +113,4 @@ def _measured(plan: Plan) -> Iterator[tuple[Measured, str, dict[str, str]]]:
         record = plan.records.get(measured.round)
         if record is not None and measured not in plan.recorded.losses:
             weights = weights_of(record)
-            yield measured, weights, cell_keys(measured, weights, plan.corpus, plan.study.objective)
+            yield measured, weights, tune_keys(measured, weights, plan.corpus, plan.study.objective)

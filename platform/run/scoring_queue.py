@@ -9,6 +9,7 @@ from threading import Lock
 from ticlm.core.progress import Show
 from ticlm.platform.eval import cells
 from ticlm.platform.eval.cells import CheckpointWork, Unscored
+from ticlm.platform.eval.wanted.asked import CellKeys
 from ticlm.platform.run.trainers import Trainer
 from ticlm.platform.study.plan import Plan
 
@@ -22,7 +23,7 @@ class ScoringQueue:
         self.waiting: deque[CheckpointWork] = deque()
         self._known, self._asked = set[str](), set[str]()
         self._total = self._done = 0
-        self._lock = Lock()
+        self._lock, self._keys = Lock(), CellKeys(plan)
         if left is not None:
             self._known |= plan.records.keys()
             self._add(left)
@@ -33,7 +34,7 @@ class ScoringQueue:
         if not appeared:
             return
         self._known |= appeared
-        self._add(cells.unscored(self.plan, appeared))
+        self._add(cells.unscored(self.plan, appeared, self._keys))
 
     def _add(self, found: Unscored) -> None:
         assert self.plan.store is not None

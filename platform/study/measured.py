@@ -32,7 +32,7 @@ def task_of(measured: Measured) -> Perplexity:
     return Perplexity(split=SPLIT, max_rows=measured.rows)
 
 
-def cell_keys(measured: Measured, weights: str, corpus: Corpus, objective: AnyObjective) -> dict[str, str]:
+def tune_keys(measured: Measured, weights: str, corpus: Corpus, objective: AnyObjective) -> dict[str, str]:
     """Return the key of the cell of each period that has tune rows, for the checkpoint of these weights."""
     task = task_of(measured)
     hashes = task.hashes(corpus, [label for label in measured.periods if rows_of(corpus, label)])
@@ -91,7 +91,7 @@ class Records:
             return None
         self.records[measured.round] = record
         weights = weights_of(record)
-        keys, cells = cell_keys(measured, weights, self.corpus, self.study.objective), read_by_key(self.store, weights)
+        keys, cells = tune_keys(measured, weights, self.corpus, self.study.objective), read_by_key(self.store, weights)
         values = {
             label: cell.value
             for label, key in keys.items()

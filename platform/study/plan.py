@@ -210,11 +210,6 @@ class Plan:
         """Return the labels of a task's cells on its axis, in order: periods, parts or probes."""
         return task.labels(self.data_of(task), self.evaluated())
 
-    def asked(self, task: Task, run: Run, trained: str) -> tuple[str, ...]:
-        """Return the labels of a task at which a run's checkpoint of the period `trained` has a cell."""
-        periods = tuple(run.rounds)
-        return tuple(label for label in self.labels(task) if task.asks(trained, label, periods))
-
     def data_of(self, task: Task) -> Data:
         """Return the data that a task reads; None if it reads none. Raises InputError if they are missing, or are a
         corpus that does not fit the study's corpus (tokenizer, columns, row length)."""

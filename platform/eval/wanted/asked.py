@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ticlm.core.errors import InputError
@@ -53,41 +53,35 @@ class CellKeys:
         return found
 
 
-def wanted_cells(plan: Plan, keys: CellKeys) -> list[WantedCells]:
-    """Return the cells of every checkpoint at the end of a round that is done, each checkpoint and task once.
+def asked_of_models(plan: Plan, keys: CellKeys) -> dict[tuple[str, int | None, str], tuple[Task, tuple[str, ...]]]:
+    """Return the task and its labels, by (round, step, task id), that the study wants of each model, there or not: of
+    those inside rounds, then of those at their ends, whose step is None. What runs ask of a round that they share is
+    asked once.
 
     A period without held-out rows has no cells. Raises InputError if the study names such a period.
     """
     for each in plan.study.evaluations:
         keys.hashes(each)  # before there is any checkpoint, too
-    found: dict[tuple[str, str], WantedCells] = {}
-    asked = AskedLabels(keys)
-    for run, trained, task in scored(plan):
-        key = run.rounds[trained]
-        record = plan.records.get(plan.tree.scored(key, task.id))
-        if record is not None:
-            labels, before = asked(run, trained, task), found.get((key, task.id))
-            if before is not None:
-                if before.labels == labels:
-                    continue
-                labels = tuple(dict.fromkeys((*before.labels, *labels)))
-            found[key, task.id] = WantedCells(key, None, task, weights_of(record), labels)
-    return list(found.values())
+    asked, found = AskedLabels(keys.hashes), dict[tuple[str, int | None, str], tuple[Task, tuple[str, ...]]]()
+    for run, trained, task, step in (*scored_mid_round(plan), *((*one, None) for one in scored(plan))):
+        place, labels = (run.rounds[trained], step, task.id), asked(run, trained, task)
+        before = found.get(place)
+        if before is None or before[1] != labels:
+            found[place] = task, labels if before is None else tuple(dict.fromkeys((*before[1], *labels)))
+    return found
 
 
-def wanted_mid_round(plan: Plan, keys: CellKeys) -> list[WantedCells]:
-    """Return the cells of every model that was published inside a round, each model and task once."""
-    found: dict[tuple[str, int, str], WantedCells] = {}
-    asked = AskedLabels(keys)
-    for run, trained, task, step in scored_mid_round(plan):
-        key = run.rounds[trained]
-        record = plan.mid_round_records.get((key, step))
+def wanted_cells(plan: Plan, keys: CellKeys) -> list[WantedCells]:
+    """Return the cells of every model that is there, each model and task once: those inside rounds, then the others."""
+    found = []
+    for (key, step, name), (task, labels) in asked_of_models(plan, keys).items():
+        if step is None:
+            record = plan.records.get(plan.tree.scored(key, name))
+        else:
+            record = plan.mid_round_records.get((key, step))
         if record is not None:
-            labels, before = asked(run, trained, task), found.get((key, step, task.id))
-            if before is not None:
-                labels = tuple(dict.fromkeys((*before.labels, *labels)))
-            found[key, step, task.id] = WantedCells(key, step, task, weights_of(record), labels)
-    return list(found.values())
+            found.append(WantedCells(key, step, task, weights_of(record), labels))
+    return found
 
 
 def by_checkpoint(wanted: Iterable[WantedCells]) -> dict[str, list[WantedCells]]:
@@ -104,6 +98,7 @@ def keys_by_place(plan: Plan) -> dict[tuple[str, str, str], tuple[str, str]]:
     return {
         (one.round, one.task.id, label): (one.weights, key)
         for one in wanted_cells(plan, keys)
+        if one.step is None
         for label, key in zip(one.labels, keys.of(one))
     }
 
@@ -113,29 +108,26 @@ def mid_round_keys_by_place(plan: Plan) -> dict[tuple[str, int, str, str], tuple
     keys = CellKeys(plan)
     return {
         (one.round, one.step, one.task.id, label): (one.weights, key)
-        for one in wanted_mid_round(plan, keys)
+        for one in wanted_cells(plan, keys)
         if one.step is not None
         for label, key in zip(one.labels, keys.of(one))
     }
 
 
 class AskedLabels:
-    """Looks up at which labels a checkpoint is scored, once for all runs of the same periods."""
+    """Looks up at which labels a checkpoint is scored, once for all runs of the same periods; `having` gives those that
+    a task has."""
 
-    def __init__(self, keys: CellKeys) -> None:
-        self._keys = keys
+    def __init__(self, having: Callable[[Task], Iterable[str]]) -> None:
+        self._having = having
         self._found: dict[tuple[str, str, tuple[str, ...]], tuple[str, ...]] = {}
 
     def __call__(self, run: Run, trained: str, task: Task) -> tuple[str, ...]:
         place = task.id, trained, run.labels
         if place not in self._found:
-            self._found[place] = tuple(asked_labels(run, trained, task, self._keys.hashes(task)))
+            labels = self._having(task)
+            self._found[place] = tuple(label for label in labels if task.asks(trained, label, run.labels))
         return self._found[place]
-
-
-def asked_labels(run: Run, trained: str, task: Task, hashes: Mapping[str, str]) -> list[str]:
-    """Return the labels at which a checkpoint is scored. `hashes` has the labels with something to score."""
-    return [label for label in hashes if task.asks(trained, label, run.labels)]
 
 
 def scored(plan: Plan) -> Iterator[tuple[Run, str, Task]]:

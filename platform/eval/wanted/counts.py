@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ticlm.platform.eval.wanted.asked import (
-    AskedLabels,
     CellKeys,
+    asked_of_models,
     by_checkpoint,
     scored,
     scored_mid_round,
     wanted_cells,
-    wanted_mid_round,
 )
 from ticlm.platform.study import costs
 from ticlm.platform.study.plan import Plan
@@ -41,7 +40,7 @@ def count(plan: Plan) -> CellCount:
     """
     assert plan.store is not None
     keys = CellKeys(plan)
-    checkpoints = by_checkpoint([*wanted_cells(plan, keys), *wanted_mid_round(plan, keys)])
+    checkpoints = by_checkpoint(wanted_cells(plan, keys))
     there, left = 0, Counter[tuple[str, str]]()
     kept = KeptCells(plan.store, ["key"]) if checkpoints else None
     for wanted, cells in zip(checkpoints.values(), kept.each(checkpoints) if kept else ()):
@@ -58,14 +57,11 @@ def count(plan: Plan) -> CellCount:
 
 def _waiting(plan: Plan, keys: CellKeys) -> dict[tuple[str, int | None, str], tuple[str, ...]]:
     """Return the labels of the cells, by (round, step, task), of checkpoints that are not there yet."""
-    asked = AskedLabels(keys)
     missing: dict[tuple[str, int | None, str], tuple[str, ...]] = {}
-    for run, t, task in scored(plan):
-        if not plan.done(plan.tree.scored(run.rounds[t], task.id)):
-            missing[run.rounds[t], None, task.id] = asked(run, t, task)
-    for run, t, task, step in scored_mid_round(plan):
-        if (run.rounds[t], step) not in plan.mid_round_records and not plan.done(run.rounds[t]):
-            missing[run.rounds[t], step, task.id] = asked(run, t, task)
+    for (key, step, name), (_, labels) in asked_of_models(plan, keys).items():
+        at_end = plan.done(plan.tree.scored(key, name) if step is None else key)
+        if not at_end and (step is None or (key, step) not in plan.mid_round_records):
+            missing[key, step, name] = labels
     return missing
 
 
@@ -102,9 +98,9 @@ def _planned(plan: Plan) -> Counter[tuple[str, str]]:
     """Return how many cells each task has at each label, as far as they are known without its data. Of a task on
     periods other than the study's, one label stands for all."""
     # Methods share rounds, and each round is scored once.
-    asked: dict[tuple[str, int, str], tuple[Task, Run, str]] = {}
+    asked: dict[tuple[str, int | None, str], tuple[Task, Run, str]] = {}
     for run, t, task in scored(plan):
-        asked[plan.tree.scored(run.rounds[t], task.id), -1, task.id] = task, run, t
+        asked[plan.tree.scored(run.rounds[t], task.id), None, task.id] = task, run, t
     for run, t, task, step in scored_mid_round(plan):
         asked[run.rounds[t], step, task.id] = task, run, t
     found = Counter[tuple[str, str]]()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 FORMAT = 1
-NAME = re.compile(r"index-([0-9]{8})-([0-9a-f]{32})\.parquet")
+NAME = re.compile(r"index-[0-9]{8}-[0-9a-f]{32}\.parquet")
 GROUP_ROWS = 100_000
 """Rows of a row group, at least; a reader takes whole groups."""
 
@@ -68,6 +68,11 @@ class CellIndex:
 def names_of(listed: Iterable[str]) -> list[str]:
     """Return the names of the indexes among the files of the folder of all cells, the highest number last."""
     return sorted(name for name in listed if NAME.fullmatch(name))
+
+
+def number_of(name: str) -> int:
+    """Return the number of an index; each is one more than that of the index before."""
+    return int(name.split("-")[1])
 
 
 def open_index(store: Store, name: str, columns: list[str] | None = None) -> CellIndex | None:

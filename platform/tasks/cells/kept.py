@@ -14,13 +14,21 @@ from ticlm.core.store import Store
 from ticlm.platform.tasks.cells.cell import Cell
 from ticlm.platform.tasks.cells.columns import cells_of, encoded, schema
 from ticlm.platform.tasks.cells.files import of_another, table_in
-from ticlm.platform.tasks.cells.index import CellIndex, IndexedFile, check_indexes, names_of, open_index, write_index
+from ticlm.platform.tasks.cells.index import (
+    CellIndex,
+    IndexedFile,
+    check_indexes,
+    names_of,
+    number_of,
+    open_index,
+    write_index,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 AT_ONCE = 1000
-"""Files whose bytes are held at the same time."""
+"""Checkpoints, or files of an index, whose bytes are held at the same time."""
 FEWEST = 100
 """Files that no index has, from which on another index is written. Fewer are read in less time than it takes."""
 
@@ -178,7 +186,7 @@ def renew_index(store: Store) -> None:
     kept = KeptCells(store)
     is_damaged = bool(kept.indexes) and not kept.is_indexed and bool(check_indexes(store))
     if kept.outside >= FEWEST:
-        number = int(kept.indexes[-1].split("-")[1]) + 1 if kept.indexes else 1
+        number = number_of(kept.indexes[-1]) + 1 if kept.indexes else 1
         write_index(store, number, kept.files())
     elif not is_damaged:
         return

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
+from speakers import tiny_gpt2, tiny_t5
 from transformers import BloomConfig, BloomForCausalLM, LlamaConfig, LlamaForCausalLM
 
 from ticlm.core.errors import InputError
@@ -17,6 +18,7 @@ from ticlm.core.fingerprint import fingerprint
 from ticlm.core.store import Store
 from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import fanout, logits, shared_context
+from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.eval.likelihood import Window, window_scores
 from ticlm.platform.eval.loaded_model import computing, in_float32, rounded
 from ticlm.platform.eval.shared_context import Branches, branch_scores
@@ -61,7 +63,7 @@ def test_cells_of_two_number_types_never_mix(toy_root: Path, toy_study: MakeStud
     units = [replace(unit, compute="tf32") for unit in evaluation.units(planned("bfloat16"))]
     weights = units[0].weights
     before = read_cells(Store(toy_root), weights)
-    with pytest.raises(InputError, match=r"^evaluate.compute: tf32, but the CPU has no TF32 \(NVIDIA, from A100 on\)"):
+    with pytest.raises(InputError, match=r"^compute: tf32, but the CPU has no TF32 \(NVIDIA, from A100 on\)"):
         fanout.here(units, lambda: None)
     assert read_cells(Store(toy_root), weights) == before
     faster = planned("bfloat16")
@@ -101,6 +103,22 @@ def test_losses_in_bfloat16_are_near_those_in_float32() -> None:
     other = np.concatenate([found.losses for found in window_scores(rounded(small(), "bfloat16"), asked)])
     assert other.dtype == np.float32
     assert 0 < np.median(np.abs(one - other)) < 0.05 and abs((one - other).mean()) < 0.05
+
+
+@pytest.mark.parametrize("made", [tiny_t5, tiny_gpt2])
+def test_answers_are_scored_written_and_weighed_in_bfloat16(made: Callable[[Path], Path], tmp_path: Path) -> None:
+    """Encoder and decoder, or a decoder: log-probabilities of answers, written text, and gradient norms."""
+    folder = made(tmp_path / "model")
+    one, other = (load_checkpoint(folder, compute=compute) for compute in ("float32", "bfloat16"))
+    assert {parameter.dtype for parameter in other.module.parameters()} == {torch.bfloat16}
+    pairs = [("the capital of", " rome"), ("the king", " a city"), ("it was", " it")]
+    for plain, coarse in zip(one.score(pairs), other.score(pairs)):
+        assert not isinstance(plain, str) and not isinstance(coarse, str)
+        assert coarse.logprob == pytest.approx(plain.logprob, rel=0.05, abs=0.1)
+    assert all(text is not None for text in other.generate([prompt for prompt, _ in pairs], 3))
+    for plain_norm, norm in zip(one.gradient_norms(pairs, 16, 8), other.gradient_norms(pairs, 16, 8)):
+        assert not isinstance(plain_norm, str) and not isinstance(norm, str)
+        assert norm.norm == pytest.approx(plain_norm.norm, rel=0.1)
 
 
 def test_of_equal_logits_the_first_is_the_one_that_a_model_writes() -> None:

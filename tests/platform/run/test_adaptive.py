@@ -19,7 +19,7 @@ from ticlm.platform.run.open_shares import OpenShares
 from ticlm.platform.study import plan
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import weights_of
-from ticlm.platform.study.measured import SPLIT, cell_keys
+from ticlm.platform.study.measured import SPLIT, tune_keys
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.round import Measured, Round
 from ticlm.platform.study.settings import Study
@@ -89,7 +89,7 @@ def test_periods_without_tune_rows_are_not_measured(toy_template: Path, monkeypa
     splits = {name: split for name, split in corpus.periods[first].splits.items() if name != SPLIT}
     changed = corpus.periods | {first: corpus.periods[first].model_copy(update={"splits": splits})}
     monkeypatch.setattr(Corpus, "periods", changed)
-    keys = cell_keys(Measured("a round", (first, *others), None), "0" * 64, corpus, Causal())
+    keys = tune_keys(Measured("a round", (first, *others), None), "0" * 64, corpus, Causal())
     assert [*keys] == others and others
 
 
