@@ -134,24 +134,22 @@ def _trainable() -> Any:
             from ticlm.platform.tuning.trial import Trial, WarmTrainer
 
             self.trial: Trial | None = None
-            self.warm, self.given = WarmTrainer(), (tuning, store, device)
-            self.reset_config(config)
+            self.warm, self.given, self.settings = WarmTrainer(), (tuning, store, device), config["settings"]
 
         def reset_config(self, new_config: dict[str, Any]) -> bool:
-            from ticlm.platform.tuning.trial import Trial
-
             self.cleanup(keep=True)
-            (tuning, store, device), self.trial, self.refused = self.given, None, ""
-            try:
-                self.trial = Trial(_study(tuning, new_config["settings"]), store, device, self.warm)
-            except InputError as error:
-                self.refused = str(error)
+            self.trial, self.settings = None, new_config["settings"]
             return True
 
         def step(self) -> dict[str, Any]:
-            if self.trial is None:
-                return {"done": True, "refused": self.refused, "mean": math.inf}
+            from ticlm.platform.tuning.trial import Trial
+
             try:
+                # Not in `setup`: Tune drops a process that is still starting, without a word to it, if another has
+                # become free for its trial, and the workers of a trial that had begun would stay.
+                if self.trial is None:
+                    tuning, store, device = self.given
+                    self.trial = Trial(_study(tuning, self.settings), store, device, self.warm)
                 period, found = self.trial.next()
             except (InputError, Diverged) as error:  # another try would end the same way
                 return {"done": True, "refused": str(error), "mean": math.inf}
