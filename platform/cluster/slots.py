@@ -33,10 +33,10 @@ class Slots:
 
     A job goes to the first group of its size that is free. If there is none, a new one starts, beside those that work;
     free groups of other sizes end, as they hold what it needs. When the block ends, so do all groups; once `stop` is
-    set, they end at once.
+    set, they end at once. `ahead`: so many groups of one worker start before there are jobs for all of them.
     """
 
-    def __init__(self, resources: Resources, root: str, name: str, stop: threading.Event) -> None:
+    def __init__(self, resources: Resources, root: str, name: str, stop: threading.Event, ahead: int = 0) -> None:
         self.resources, self.root, self.name, self.stop = resources, root, name, stop
         self.device = device_of(resources.device)
         self._lock = threading.RLock()
@@ -44,6 +44,8 @@ class Slots:
         self._waiting: deque[Asked] = deque()
         self._lent = 0
         """How many evaluations wait, outside the groups, for what free groups hold."""
+        self._ahead = ahead
+        """As in `ahead`; 0 once they have started."""
         self._is_closed = False
 
     def __enter__(self) -> Slots:
@@ -156,6 +158,14 @@ class Slots:
         spec = WorkerGroupSpec(share, self.device, self.root, name, resources.threads, resources.resize_seconds)
         self._groups.append(WorkerGroup(spec, self._heard, self._ended, self.stop))
 
+    def _start_ahead(self) -> None:
+        """Start the next of the groups that jobs will want soon: while the first chain of a study trains, on which all
+        others wait, the other cores have nothing else to do. One after another, so that the first is not late."""
+        if self._is_closed or self.stop.is_set() or len(self._groups) >= min(self._ahead, self.room):
+            self._ahead = 0
+        else:
+            self._start(ONE)
+
     def _heard(self, group: WorkerGroup, event: Mapping[str, Any]) -> None:
         moment = event.get("moment")
         with self._lock:
@@ -176,6 +186,8 @@ class Slots:
         if moment in ("ready", "finished"):
             with self._lock:
                 self._match()
+                if moment == "ready":
+                    self._start_ahead()
 
     def _ended(self, group: WorkerGroup, error: Exception | None) -> None:
         """Hand what ended a group to whoever waits for it, and let others take its place."""

@@ -48,7 +48,9 @@ def trainer_of(plan: Plan, stop: Event) -> AbstractContextManager[Trainer]:
         return nullcontext(InProcess(stop))
     from ticlm.platform.cluster.slots import Slots
 
-    return Slots(plan.study.resources, plan.store.root, plan.study.name, stop)
+    resources = plan.study.resources
+    ahead = min(resources.chains, len(plan.pending())) if resources.worker_range == (1, 1) else 0
+    return Slots(resources, plan.store.root, plan.study.name, stop, ahead)
 
 
 class InProcess:
