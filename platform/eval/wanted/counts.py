@@ -115,7 +115,9 @@ def _planned(plan: Plan) -> Counter[tuple[str, str]]:
 
 def _rows_of_recipe(plan: Plan) -> dict[str, int]:
     """Return the tokens of a cell of each task on the study's own rows, by task id, as the packaged recipe makes
-    them."""
+    them. None of rows with inputs, whose length only the corpus tells."""
+    if plan.study.objective.encoder_decoder:
+        return {}
     rows, found = costs.held_out_rows(plan.study), dict[str, int]()
     for task in plan.study.evaluations:
         if isinstance(task, Perplexity):
