@@ -78,11 +78,19 @@ def address_to_join() -> str:
     return address
 
 
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def started(cpus: int | None = None, dashboard: bool = False) -> Any:
-    """Start a Ray of our own on this machine. Raises RunError, in one line, if it does not come up."""
+    """Start a Ray of our own on this machine, with so many CPUs; by default those that this process may use. Raises
+    RunError, in one line, if it does not come up."""
     import ray
 
     make_token()
+    if cpus is None and cores() < (os.cpu_count() or 1):
+        cpus = cores()  # Ray heeds the quota of a container by itself, and counts cores that this process is kept off
     try:
         with keeping_sigterm():
             return ray.init(address="local", num_cpus=cpus, include_dashboard=dashboard, **QUIET, **arguments())

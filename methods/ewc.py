@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -22,6 +22,7 @@ class EWC(Penalty):
     """
 
     kind: Literal["ewc"] = "ewc"
+    unsaved_copies: ClassVar[int] = 1  # the anchor
     weight: float = Field(1e7, ge=0)
     """Factor of the penalty; half of it multiplies the sum over weights."""
     batches: int = Field(100, gt=0)

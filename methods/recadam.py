@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -23,6 +23,7 @@ class RecAdam(Optimizer):
     θ ← θ − p · (θ − θ*); it diverges where p is above 2. CKL's code chooses the weights to pull by names that none of
     T5's has, so it trained without the penalty; here the pull acts on every trained weight."""
 
+    unsaved_copies: ClassVar[int] = 1  # θ*
     kind: Literal["recadam"] = "recadam"
     gamma: float = Field(5000.0, ge=0)
     """Strength γ of the pull to the weights that the round starts from."""

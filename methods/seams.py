@@ -1,7 +1,4 @@
-"""The parts that a method is made of: what each part must offer, and what it is given.
-
-torch is imported only for types.
-"""
+"""The parts that a method is made of: what each part must offer, and what it is given. torch is imported for types."""
 
 from __future__ import annotations
 
@@ -70,8 +67,7 @@ class Rehearsal(Settings):
         return None
 
     def rule(self, label: str, timeline: MethodTimeline) -> str:
-        """Return a name for the rule that makes the shares of the round at `label` from records of the rounds before
-        it; empty if there is no such rule."""
+        """Return the name of the rule that makes a round's shares from records of rounds before it, or empty text."""
         return ""
 
     def is_open(self, label: str, timeline: MethodTimeline) -> bool:
@@ -191,6 +187,7 @@ class Optimizer(Settings):
 
     moments: ClassVar[int] = 2
     """Values per trained weight in its state, at least."""
+    unsaved_copies: ClassVar[int] = 0  # values per trained weight that it holds in memory, and does not save
     heat: ClassVar[float | None] = None
     """How far its steps move weights, as a multiple of AdamW's; None: not known, and no forecast takes its rates."""
 
@@ -245,6 +242,8 @@ class PenaltyState(Protocol):
 
 class Penalty(Settings):
     """Base of penalties, which tie a round to the period before it; a run's first round has none."""
+
+    unsaved_copies: ClassVar[int] = 0  # values per weight that its state holds in memory, and does not save
 
     @abstractmethod
     def start(self, context: Context) -> PenaltyState:

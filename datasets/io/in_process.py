@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from ticlm.core.errors import RunError
+from ticlm.core.ray_start import cores
 from ticlm.core.signals import WAKE_S, Threads, first_done, result_of
 
 READER_BYTES = 1 << 30
@@ -27,7 +28,7 @@ class ProcessExecutor:
 
     note: str = " in this process"
     cpus: int = 1
-    threads: int = field(default_factory=lambda: cores())
+    threads: int = field(default_factory=cores)
 
     def each(
         self,
@@ -100,11 +101,6 @@ class ProcessWorker(Generic[T, R]):
         if self._worker is None:
             self._worker = self._kind(*self._settings)
         return self._worker(item)
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def attempt(function: Callable[[T], R], item: T) -> R:

@@ -107,7 +107,7 @@ def connected(cpus: int, dashboard: bool = False, root: str | None = None) -> It
         return
     ray_internals.keep_devices_visible()
     with ray_internals.quiet_raylets():
-        most = max(cpus, os.cpu_count() or 1)
+        most = max(cpus, ray_start.cores())
         context = ray_start.joined(address) if address else ray_start.started(most, dashboard)
         try:
             with head.watched(context.address_info["gcs_address"]):

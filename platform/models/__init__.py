@@ -4,7 +4,6 @@
 configuration and its module, with random weights or only its shapes; `initialisation` draws them as OpenLM does.
 `sharding` places a module on its device and shards it over the workers of a chain; `compiled` compiles it before, and
 `memory` tells whether it fits. `folders` publishes weights in Hugging Face's format, with adapters and the objective
-beside them, and loads such
-folders. `openlm` reads checkpoints of OpenLM, and `convert` makes folders of them. Training and evaluation meet here:
-start with `folders.load`.
+beside them, and loads such folders. `openlm` reads checkpoints of OpenLM, and `convert` makes folders of them. Training
+and evaluation meet here: start with `folders.load`.
 """

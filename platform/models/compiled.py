@@ -7,6 +7,8 @@ and other bits come out. It also compiles in the same time however deep the mode
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -24,12 +26,13 @@ VARIANTS = 64
 
 
 def is_wanted(setting: Compile, device: str) -> bool:
-    """Return whether a model is compiled on this kind of device: `auto` compiles on GPUs where Triton is installed."""
+    """Return whether a model is compiled on this kind of device: `auto` compiles on GPUs where Triton is installed, and
+    the C compiler that it needs."""
     if setting != "auto":
         return setting
     from torch.utils._triton import has_triton
 
-    return torch.device(device).type == "cuda" and bool(has_triton())
+    return torch.device(device).type == "cuda" and bool(has_triton()) and _has_c_compiler()
 
 
 def graph(function: Graph) -> Graph:
@@ -45,10 +48,9 @@ def graph(function: Graph) -> Graph:
 def prepare(module: nn.Module, blocks: Sequence[nn.Module], device: str) -> None:
     """Compile the blocks of a whole module, before it is sharded, and let its forward give up its hidden states.
 
-    Raises InputError if there is no C++ compiler where one is needed.
+    Raises InputError if there is no compiler: C++ on a CPU, C on a GPU, where Triton builds what starts its kernels.
     """
-    if torch.device(device).type == "cpu":
-        _check_compiler()
+    _check_compiler(torch.device(device).type)
     torch._dynamo.config.recompile_limit = VARIANTS
     torch._dynamo.config.fail_on_recompile_limit_hit = True  # else it would go on with the eager block: other bits
     module.ticlm_compiled = True  # type: ignore[assignment]
@@ -76,14 +78,12 @@ def catch_hidden(module: nn.Module) -> None:
     """Give a module's forward another argument: a function of (hidden states [rows, length, width], weight of the
     output layer [vocabulary, width]). The forward returns its result, and computes no logits.
 
-    It is called inside the forward, as FSDP2 has the whole weight only there. Nothing is changed where logits are not
-    this product alone: a bias, an adapter at the output layer, scaled or capped logits (Cohere, Granite, Gemma).
+    It is called inside the forward, as FSDP2 has the whole weight only there. Nothing is changed of a module without
+    `output_layer`.
     """
-    find = getattr(module, "get_output_embeddings", None)
-    layer = find() if find is not None else None
-    if type(layer) is not nn.Linear or layer.bias is not None or layer._forward_hooks or layer._forward_pre_hooks:
+    layer, plain = output_layer(module), module.forward
+    if layer is None:
         return
-    plain = module.forward
 
     def forward(*arguments: Any, **named: Any) -> Any:
         on_hidden = named.pop(ON_HIDDEN, None)
@@ -92,9 +92,18 @@ def catch_hidden(module: nn.Module) -> None:
         hidden, _ = _until(layer, plain, *arguments, **named)
         return on_hidden(hidden, layer.weight)
 
-    if _is_last(layer, module, plain):
-        module.forward = forward
-        module.ticlm_gives_hidden = True
+    module.forward = forward
+    module.ticlm_gives_hidden = True  # type: ignore[assignment]
+
+
+def output_layer(module: nn.Module) -> nn.Linear | None:
+    """Return the layer whose product with the hidden states is a model's logits; None if they are not this product
+    alone: a bias, an adapter at the output layer, scaled or capped logits (Cohere, Granite, Gemma)."""
+    find = getattr(module, "get_output_embeddings", None)
+    layer = find() if find is not None else None
+    if type(layer) is not nn.Linear or layer.bias is not None or layer._forward_hooks or layer._forward_pre_hooks:
+        return None
+    return layer if _is_last(layer, module, module.forward) else None
 
 
 def _until(layer: nn.Module, plain: Graph, *arguments: Any, **named: Any) -> tuple[Tensor, bool]:
@@ -132,7 +141,18 @@ def _is_last(layer: nn.Module, module: nn.Module, plain: Graph) -> bool:
             part.training = True
 
 
-def _check_compiler() -> None:
+def _has_c_compiler() -> bool:
+    return "CC" in os.environ or any(map(shutil.which, ("gcc", "clang")))  # where Triton looks
+
+
+def _check_compiler(device: str) -> None:
+    if device != "cpu":
+        if not _has_c_compiler():
+            raise InputError(
+                "resources.compile: Triton needs a C compiler on a GPU, and none is found; install gcc, or write "
+                "compile: false"
+            )
+        return
     from torch._inductor.cpp_builder import get_cpp_compiler
     from torch._inductor.exc import InvalidCxxCompiler
 

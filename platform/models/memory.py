@@ -14,9 +14,6 @@ from ticlm.platform.models.settings import Precision
 FLOAT32 = 4
 BYTES: Mapping[str, int] = {"float32": FLOAT32, "bfloat16": 2}
 
-MOMENTS = 2
-"""Values per weight in the state of AdamW and of Schedule-Free AdamW."""
-
 ACTIVATIONS: Mapping[tuple[str, str], tuple[int, int]] = {
     ("olmo2", "float32"): (56, 16),
     ("olmo2", "bfloat16"): (44, 8),
@@ -36,7 +33,8 @@ COMPILED = 6, 3
 """What a compiled layer keeps: inputs of its products and of attention. Whatever lies between them is computed anew."""
 
 PER_LOGIT = 12
-"""Bytes per logit: it and its gradient in float32, and a temporary."""
+"""Bytes per logit of whole logits: it and its gradient in float32, and a temporary. A loss in parts has both in the
+number type of the products, and the gradient of the output layer's weight in float32."""
 
 LOGITS_AT_ONCE = 1 << 28
 """Logits that a loss in parts holds on a GPU (`train/fused.py`): 512 MB in bfloat16."""
@@ -49,7 +47,7 @@ ROOM = 0.9
 class Workload:
     """What a worker trains: micro-batches of `rows` of `length` tokens, among `world` workers. `trained` weights of all
     have gradients; None: all. `copies` and `moments` are further values per weight that penalties and optimizer keep.
-    `logits_at_once` is how many logits a loss that is computed in parts holds; None: those of a whole micro-batch."""
+    `loss_in_parts`: no more than LOGITS_AT_ONCE logits are held, else those of a whole micro-batch."""
 
     size: ModelSize
     precision: Precision
@@ -58,11 +56,11 @@ class Workload:
     world: int = 1
     trained: int | None = None
     copies: int = 0
-    moments: int = MOMENTS
+    moments: int = 2  # of AdamW
     keep_gathered: bool = False
     recompute: bool = False
     compile: bool = False
-    logits_at_once: int | None = None
+    loss_in_parts: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,8 +102,16 @@ def of(job: Workload) -> Memory:
         state=ceil(FLOAT32 * shard / job.world),
         gathered=_gathered(job) * compute,
         activations=activations,
-        logits=PER_LOGIT * min(tokens * size.vocabulary, job.logits_at_once or tokens * size.vocabulary),
+        logits=_logits(job, tokens * size.vocabulary),
     )
+
+
+def _logits(job: Workload, count: int) -> int:
+    """Return the bytes of `count` logits, or of a part of them, with their gradients."""
+    if not job.loss_in_parts:
+        return PER_LOGIT * count
+    part = 2 * BYTES[job.precision.compute] * min(count, LOGITS_AT_ONCE)
+    return part + FLOAT32 * job.size.vocabulary * job.size.width
 
 
 def _gathered(job: Workload) -> int:
@@ -150,4 +156,5 @@ def remedies(job: Workload, capacity: int | None) -> str:
     ways = [f"lower resources.micro_batch_rows from {job.rows} to {fitting[0]}"] if fitting else []
     ways += ["take more resources.workers"]
     ways += [] if job.recompute else ["set resources.recompute: true"]
+    ways += [] if job.compile else ["set resources.compile: true, which rounds otherwise"]
     return ", or ".join(ways)

@@ -148,7 +148,6 @@ def checkpoint_bytes(parameters: int, study: Study, rounds: Collection[Round], c
 def memory_job(size: ModelSize, study: Study, rounds: Collection[Round], workers: tuple[int, int]) -> memory.Workload:
     """Return the job of one worker of a chain of these rounds, which has `workers` (min, max), at its fullest."""
     recipe, resources = max(rounds, key=lambda spec: spec.recipe.length).recipe, study.resources
-    penalties = [penalty for spec in rounds for penalty in spec.recipe.penalties]
     return memory.Workload(
         size,
         recipe.precision,
@@ -156,11 +155,11 @@ def memory_job(size: ModelSize, study: Study, rounds: Collection[Round], workers
         length=recipe.length,
         world=workers[0],
         trained=0 if all(spec.recipe.frozen == "all" for spec in rounds) else None,
-        copies=max((penalty.saved_copies for penalty in penalties), default=0),
+        copies=max(spec.recipe.held_copies for spec in rounds),
         moments=max(spec.recipe.optimizer.moments for spec in rounds),
         recompute=resources.recompute,
         compile=resources.compile is not False,  # on a GPU
-        logits_at_once=memory.LOGITS_AT_ONCE if resources.compile is not False else None,
+        loss_in_parts=resources.compile is not False,
     )
 
 

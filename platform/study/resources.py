@@ -82,7 +82,8 @@ class Resources(Settings):
     micro_batch_rows: int | None = Field(None, gt=0)
     """Rows that a worker computes at once; by default one micro-batch for each of a chain's most workers."""
     compile: bool | Literal["auto"] = "auto"
-    """Whether the model and its loss are compiled by torch, which rounds differently; `auto` compiles on GPUs."""
+    """Whether the model and its loss are compiled by torch, which rounds differently; `auto` compiles on GPUs, if
+    Triton and a C compiler are there."""
     recompute: bool = False
     """Whether each block keeps only its inputs for the backward pass and is computed once more there: a third more work
     in a fraction of the memory, and the same bits."""

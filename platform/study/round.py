@@ -95,6 +95,12 @@ class RoundRecipe(Settings):
             raise InputError(f"{where}: {part} of {of}: {error}") from None
 
     @property
+    def held_copies(self) -> int:
+        """The values per weight that a round holds in memory beside weights, gradients and moments."""
+        held = sum(penalty.saved_copies + penalty.unsaved_copies for penalty in self.penalties)
+        return held + self.optimizer.unsaved_copies
+
+    @property
     def frozen(self) -> Freeze:
         """Which of the model's own weights the round does not train."""
         return frozen(self.freeze, self.adapter)

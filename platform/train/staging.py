@@ -82,9 +82,10 @@ class Staging:
         if kept is None or kept.shape != local.shape or kept.dtype != local.dtype:
             self._unpin(name)
             is_pinned = self.device == "cuda" and local.nbytes >= mmap.PAGESIZE
-            # a copy into memory that is not pinned waits for all that was asked of the stream before
-            small = torch.empty_like(local, device="cpu", pin_memory=self.device == "cuda")
-            kept = paged_like(local) if is_pinned else small
+            if is_pinned:
+                kept = paged_like(local)
+            else:  # pinned too: a copy into other memory waits for all that was asked of the stream before
+                kept = torch.empty_like(local, device="cpu", pin_memory=self.device == "cuda")
             if kept.numel():
                 kept.zero_()  # touches every page
             if is_pinned:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -33,7 +33,7 @@ from ticlm.platform.train.publish import publish
 from ticlm.platform.train.state import RunningRound, start
 from ticlm.platform.train.step import LaunchedStep, is_finite, train_step
 from ticlm.platform.train.step_log import StepLog, step_log
-from ticlm.platform.train.workload import too_large, workload
+from ticlm.platform.train.workload import too_large, workloads
 
 Report = Callable[[Mapping[str, Any]], None]
 
@@ -116,6 +116,8 @@ class _Chain:
     late: int = 0
     period: str = ""
     job: memory.Workload | None = None
+    """What it needs memory for now; `jobs`: in each round that trains the module that is placed."""
+    jobs: dict[int, memory.Workload] = field(default_factory=dict)
     """What this worker needs memory for."""
 
     def run(self, first: int, resume: str | None) -> None:
@@ -136,6 +138,7 @@ class _Chain:
                 module = self._placed(number)
             else:
                 module.ticlm_new_adapters = 0  # type: ignore[assignment]
+                self.job = self.jobs[number]
             resuming = resume if number == first else None
             running = start(spec, module, workers, feed, resuming is not None)
             if resuming is not None:
@@ -169,13 +172,24 @@ class _Chain:
         recipe = self.work.rounds[number].recipe
         module = self._starting_module(number)
         adapter_stack.prepare(module, recipe.adapter, recipe.frozen, recipe.seed)
-        self.job = job = workload(self.work, self.workers, module, number)
         capacity = sharding.memory_of(self.workers.device)
-        memory.check(job, capacity, f"period {self.period}")
-        keep = self.workers.agree(memory.keeps_gathered(job, capacity))
+        jobs = workloads(self.work, self.workers, module, [*self._of_one_module(number)])
+        for one, job in jobs.items():
+            memory.check(job, capacity, f"period {self.work.rounds[one].period}")
+        keep = self.workers.agree(all(memory.keeps_gathered(job, capacity) for job in jobs.values()))
+        self.jobs = {one: replace(job, keep_gathered=keep) for one, job in jobs.items()}
+        job = self.job = self.jobs[number]
         return sharding.place(
             module, recipe.precision, self.workers, keep_gathered=keep, compile=job.compile, recomputes=job.recompute
         )
+
+    def _of_one_module(self, number: int) -> Iterator[int]:
+        """Yield round `number` and those after it that train on with its module."""
+        yield number
+        for later in range(number + 1, len(self.work.rounds)):
+            if self._is_changed(later):
+                return
+            yield later
 
     def _starting_module(self, number: int) -> nn.Module:
         """Return the module with the weights that round `number` starts from, whole and on the CPU."""

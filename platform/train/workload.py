@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ticlm.core.errors import InputError
 from ticlm.platform.models import build, compiled, memory
 from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.study.work import ChainWork
 
 
-def workload(work: ChainWork, workers: Workers, module: Any, number: int) -> memory.Workload:
-    """Return what a worker needs memory for in round `number` of a chain, whose module is whole and prepared."""
-    recipe, resources, weights = work.rounds[number].recipe, work.resources, list(module.parameters())
+def workloads(work: ChainWork, workers: Workers, module: Any, numbers: Sequence[int]) -> dict[int, memory.Workload]:
+    """Return what a worker needs memory for in these rounds of a chain, by number. Their module is whole and
+    prepared."""
+    resources, weights = work.resources, list(module.parameters())
+    size = build.with_shape(module.config, sum(one.numel() for one in weights))
+    trained = sum(one.numel() for one in weights if one.requires_grad)
     compiles = compiled.is_wanted(resources.compile, workers.device)
-    return memory.Workload(
-        build.with_shape(module.config, sum(one.numel() for one in weights)),
-        recipe.precision,
-        rows=min(work.micro_rows or -(-recipe.batch_rows // workers.world), recipe.batch_rows),
-        length=recipe.length,
-        world=workers.world,
-        trained=sum(one.numel() for one in weights if one.requires_grad),
-        copies=sum(penalty.saved_copies for penalty in recipe.penalties),
-        moments=recipe.optimizer.moments,
-        recompute=resources.recompute,
-        compile=compiles,
-        logits_at_once=memory.LOGITS_AT_ONCE if compiles else None,
-    )
+    in_parts = compiles and compiled.output_layer(module) is not None
+
+    def one(recipe: RoundRecipe) -> memory.Workload:
+        return memory.Workload(
+            size,
+            recipe.precision,
+            rows=min(work.micro_rows or -(-recipe.batch_rows // workers.world), recipe.batch_rows),
+            length=recipe.length,
+            world=workers.world,
+            trained=trained,
+            copies=recipe.held_copies,
+            moments=recipe.optimizer.moments,
+            recompute=resources.recompute,
+            compile=compiles,
+            loss_in_parts=in_parts,
+        )
+
+    return {number: one(work.rounds[number].recipe) for number in numbers}
 
 
 def too_large(period: str, job: memory.Workload | None) -> InputError:

@@ -119,12 +119,19 @@ def test_a_missing_compiler_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None
     ) as said:
         compiled.prepare(nn.Linear(2, 2), [], "cpu")
     assert "\n" not in str(said.value)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(InputError, match=r"resources.compile: Triton needs a C compiler .*; install gcc, or write"):
+        compiled.prepare(nn.Linear(2, 2), [], "cuda")
+    assert not compiled.is_wanted("auto", "cuda")
 
 
-def test_more_graphs_than_allowed_are_an_error_and_not_other_bits() -> None:
+def test_more_graphs_than_allowed_are_an_error_and_not_other_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the limit torch would run the function as it is, with a warning: which shapes get a graph would depend on
     the order in which a process met them."""
-    with torch._dynamo.config.patch(recompile_limit=1, fail_on_recompile_limit_hit=True):
+    monkeypatch.setattr(compiled, "VARIANTS", 1)
+    with torch._dynamo.config.patch(recompile_limit=2, fail_on_recompile_limit_hit=False):
+        compiled.prepare(nn.Linear(2, 2), [], "cpu")
         twice = torch.compile(_twice, dynamic=False, backend="eager")
         assert twice(torch.ones(2)).tolist() == [2, 2]
         with pytest.raises(Exception, match="recompile_limit"):

@@ -72,9 +72,13 @@ def test_a_1b_of_eight_rows_fits_an_h100_only_compiled_or_recomputed() -> None:
     assert str(caught.value) == (
         "period 201305 takes a worker at least 86.7 GB (weights and optimizer 23.7 GB, activations 53.2 GB, logits "
         "9.92 GB), and its device has 80.0 GB; lower resources.micro_batch_rows from 8 to 4, or take more "
-        "resources.workers, or set resources.recompute: true"
+        "resources.workers, or set resources.recompute: true, or set resources.compile: true, which rounds otherwise"
     )
-    assert memory.of(of_1b(logits_at_once=1 << 28)).logits == 12 << 28, "a loss in parts does not hold them all"
+    by_weight = 4 * 50_432 * 2048
+    assert memory.of(of_1b(loss_in_parts=True)).logits == (4 << 28) + by_weight, (
+        "a loss in parts does not hold them all"
+    )
+    assert memory.of(of_1b(loss_in_parts=True, rows=1)).logits == 4 * 2048 * 50_432 + by_weight
     memory.check(of_1b(), 141 * GB, "on an H200")
     memory.check(of_1b(), None, "on a CPU")
 
@@ -93,3 +97,4 @@ def test_workers_share_the_state_and_gathered_weights_are_kept_where_there_is_ro
 def test_what_no_number_of_rows_mends_is_not_offered_as_a_remedy() -> None:
     assert memory.remedies(of_1b(), 10 * GB).startswith("take more resources.workers")
     assert "recompute" not in memory.remedies(of_1b(recompute=True), 30 * GB)
+    assert "compile" not in memory.remedies(of_1b(compile=True), 30 * GB)

@@ -15,8 +15,9 @@ from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.paths import round_folder
 from ticlm.core.store import Store
+from ticlm.methods.ewc import EWC
 from ticlm.methods.schedules import WarmupCosine
-from ticlm.platform.models import folders, sharding
+from ticlm.platform.models import folders, memory, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study import plan
 from ticlm.platform.study.resources import Cadence
@@ -120,6 +121,31 @@ def test_what_does_not_fit_a_device_is_refused_in_one_line_and_nothing_is_lost(
         with pytest.raises(InputError, match=r"^period 202302: a worker's GPU is out of memory: .*; .*workers"):
             trainer.run_chain(work, Workers())
     assert len(weights(work)) == 1, "the round before was published to its end"
+
+
+def test_a_later_round_that_does_not_fit_is_refused_before_the_first_is_trained(
+    work: ChainWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first round has no penalty, and fits to the byte; the second keeps two values per weight more."""
+    first, second = work.rounds
+    recipe = second.recipe.model_copy(update={"penalties": (EWC(weight=1.0),)})
+    later = replace(work, rounds=(first, second.model_copy(update={"recipe": recipe})))
+    jobs = list[memory.Workload]()
+
+    def seen(job: memory.Workload, *_: Any) -> None:
+        jobs.append(job)
+        if len(jobs) == 2:
+            raise InputError("both")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "check", seen)
+        with pytest.raises(InputError, match="both"):
+            trainer.run_chain(later, Workers())
+    assert [job.copies for job in jobs] == [0, 2]
+    monkeypatch.setattr(sharding, "memory_of", lambda device: memory.of(jobs[0]).total)
+    with pytest.raises(InputError, match=r"^period 202302 takes a worker at least "):
+        trainer.run_chain(later, Workers())
+    assert weights(later) == []
 
 
 def test_recomputation_changes_no_bit_of_a_chain(work: ChainWork) -> None:
