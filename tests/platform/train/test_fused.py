@@ -72,7 +72,7 @@ def gradients(module: nn.Module, recipe: Any, penalties: list[Any], frozen: str 
 def test_loss_and_gradients_are_those_of_the_logits(
     recipe: Any, uncompiled: None, reduction: str | None, frozen: str
 ) -> None:
-    """With padding, z-loss, and LwF with both of its reductions; with an output layer, which is the embeddings, that is not
+    """With padding, z-loss, and LwF with both of its reductions; with an output layer (the embeddings) that is not
     trained."""
     penalties: list[Any] = [Silent()]
     if reduction is not None:
