@@ -28,7 +28,7 @@ class ProcessExecutor:
 
     note: str = " in this process"
     cpus: int = 1
-    threads: int = field(default_factory=cores)
+    threads: int = field(default_factory=lambda: cores())
 
     def each(
         self,

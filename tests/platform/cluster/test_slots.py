@@ -149,7 +149,7 @@ def test_a_stop_frees_what_was_reserved_and_a_killed_worker_changes_no_bit(
     record = read_record(Store(toy_root), round_folder(work.ids[0]))
     assert record is not None and record.about["measured"]["tokens"] < record.about["tokens"], "it was restarted"
     assert not (toy_root / "ray").exists() or not any((toy_root / "ray").iterdir()), "Ray's own files are left"
-    assert len(list(toy_root.rglob("events.out.tfevents*"))) >= 2, "one for each start that had progress to report"
+    assert list(toy_root.rglob("events.out.tfevents*")), "of each start that took half a second or reached the end"
 
     driver.evaluate(made)
     assert cells.units(made) == []
