@@ -30,9 +30,7 @@ def is_wanted(setting: Compile, device: str) -> bool:
     the C compiler that it needs."""
     if setting != "auto":
         return setting
-    from torch.utils._triton import has_triton
-
-    return torch.device(device).type == "cuda" and bool(has_triton()) and _has_c_compiler()
+    return torch.device(device).type == "cuda" and not _missing_on_gpus()
 
 
 def graph(function: Graph) -> Graph:
@@ -48,7 +46,7 @@ def graph(function: Graph) -> Graph:
 def prepare(module: nn.Module, blocks: Sequence[nn.Module], device: str) -> None:
     """Compile the blocks of a whole module, before it is sharded, and let its forward give up its hidden states.
 
-    Raises InputError if there is no compiler: C++ on a CPU, C on a GPU, where Triton builds what starts its kernels.
+    Raises InputError if there is no C++ compiler on a CPU; on a GPU, no Triton, or none in C, which Triton needs.
     """
     _check_compiler(torch.device(device).type)
     torch._dynamo.config.recompile_limit = VARIANTS
@@ -141,15 +139,21 @@ def _is_last(layer: nn.Module, module: nn.Module, plain: Graph) -> bool:
             part.training = True
 
 
-def _has_c_compiler() -> bool:
-    return "CC" in os.environ or any(map(shutil.which, ("gcc", "clang")))  # where Triton looks
+def _missing_on_gpus() -> str:
+    """Return what is to be installed before torch.compile works on a GPU; empty if nothing is."""
+    from torch.utils._triton import has_triton
+
+    if not has_triton():
+        return "triton"
+    # Triton builds what starts its kernels, and looks for a compiler in these places.
+    return "" if "CC" in os.environ or any(map(shutil.which, ("gcc", "clang"))) else "gcc"
 
 
 def _check_compiler(device: str) -> None:
     if device != "cpu":
-        if not _has_c_compiler():
+        if missing := _missing_on_gpus():
             raise InputError(
-                "resources.compile: Triton needs a C compiler on a GPU, and none is found; install gcc, or write "
+                f"resources.compile: torch.compile needs Triton and a C compiler on a GPU; install {missing}, or write "
                 "compile: false"
             )
         return

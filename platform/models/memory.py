@@ -156,5 +156,5 @@ def remedies(job: Workload, capacity: int | None) -> str:
     ways = [f"lower resources.micro_batch_rows from {job.rows} to {fitting[0]}"] if fitting else []
     ways += ["take more resources.workers"]
     ways += [] if job.recompute else ["set resources.recompute: true"]
-    ways += [] if job.compile else ["set resources.compile: true, which rounds otherwise"]
+    ways += [] if job.compile else ["set resources.compile: true, which rounds differently"]
     return ", or ".join(ways)

@@ -116,9 +116,8 @@ class _Chain:
     late: int = 0
     period: str = ""
     job: memory.Workload | None = None
-    """What it needs memory for now; `jobs`: in each round that trains the module that is placed."""
+    """What this worker needs memory for now; `jobs`: in each round that trains the module that is placed."""
     jobs: dict[int, memory.Workload] = field(default_factory=dict)
-    """What this worker needs memory for."""
 
     def run(self, first: int, resume: str | None) -> None:
         """Train the rounds from number `first` on. If `resume` is given, round `first` goes on from that mid-round

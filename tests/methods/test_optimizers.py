@@ -12,7 +12,12 @@ from optimizing import context
 from torch import Tensor, nn
 
 from ticlm.core.store import Store
-from ticlm.methods.optimizers import Adafactor, ScheduleFree
+from ticlm.methods.ewc import EWC
+from ticlm.methods.mer import MER
+from ticlm.methods.muon import Muon
+from ticlm.methods.optimizers import Adafactor, AdamW, ScheduleFree
+from ticlm.methods.recadam import RecAdam
+from ticlm.methods.seams import Optimizer
 from ticlm.platform.models import folders
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study import plan
@@ -142,3 +147,26 @@ def test_the_state_of_adafactor_is_a_mean_per_row_and_per_column() -> None:
     optimizer.step()
     sizes = [sum(v.numel() for v in optimizer.state[w].values() if isinstance(v, Tensor)) for w in (matrix, vector)]
     assert sizes == [30 + 40 + 1, 50 + 1], "the last is the norm of the weight"
+
+
+def tensors(value: Any) -> dict[int, int]:
+    """The numbers in each tensor of 64 or more inside a value, by its place in memory."""
+    if isinstance(value, Tensor):
+        return {value.data_ptr(): value.numel()} if value.numel() >= 64 else {}
+    inside = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list | tuple) else []
+    return {place: count for one in inside for place, count in tensors(one).items()}
+
+
+@pytest.mark.parametrize("kind", [AdamW, ScheduleFree, Adafactor, Muon, MER, RecAdam, EWC])
+def test_plans_count_the_values_that_are_held_for_each_weight(kind: type[Optimizer] | type[EWC]) -> None:
+    """In what checkpoints save, and beside it."""
+    setting, module = kind(), nn.Linear(8, 8, bias=False)
+    state = setting.start(context(module))
+    if isinstance(state, torch.optim.Optimizer):
+        state.param_groups[0]["lr"] = 1e-3
+        module.weight.grad = torch.ones(8, 8)
+        state.step()
+    saved, held = tensors(state.state_dict()), tensors(vars(state))
+    beside = {place: held[place] for place in held.keys() - saved.keys() - {module.weight.data_ptr()}}
+    copies = setting.moments if isinstance(setting, Optimizer) else setting.saved_copies
+    assert (sum(saved.values()), sum(beside.values())) == (copies * 64, setting.unsaved_copies * 64)

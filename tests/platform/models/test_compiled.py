@@ -98,12 +98,17 @@ def build_precision() -> Any:
     return Precision()
 
 
-def test_auto_compiles_on_a_gpu_with_triton_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_compiles_with_triton_and_a_c_compiler_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     from torch.utils import _triton
 
-    for there in (True, False):
-        monkeypatch.setattr(_triton, "has_triton", lambda there=there: there)
-        assert [compiled.is_wanted("auto", device) for device in ("cpu", "cuda")] == [False, there]
+    monkeypatch.setenv("PATH", "")
+    for triton, compiler, missing in ((False, True, "triton"), (True, False, "gcc"), (True, True, "")):
+        monkeypatch.setattr(_triton, "has_triton", lambda triton=triton: triton)
+        monkeypatch.setenv("CC", "cc") if compiler else monkeypatch.delenv("CC", raising=False)
+        assert [compiled.is_wanted("auto", device) for device in ("cpu", "cuda")] == [False, not missing]
+        if missing:
+            with pytest.raises(InputError, match=rf"resources.compile: .* on a GPU; install {missing}, or write"):
+                compiled.prepare(nn.Linear(2, 2), [], "cuda")
     assert compiled.is_wanted(True, "cpu") and not compiled.is_wanted(False, "cuda")
 
 
@@ -119,11 +124,6 @@ def test_a_missing_compiler_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None
     ) as said:
         compiled.prepare(nn.Linear(2, 2), [], "cpu")
     assert "\n" not in str(said.value)
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.delenv("CC", raising=False)
-    with pytest.raises(InputError, match=r"resources.compile: Triton needs a C compiler .*; install gcc, or write"):
-        compiled.prepare(nn.Linear(2, 2), [], "cuda")
-    assert not compiled.is_wanted("auto", "cuda")
 
 
 def test_more_graphs_than_allowed_are_an_error_and_not_other_bits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,7 @@ def test_a_1b_of_eight_rows_fits_an_h100_only_compiled_or_recomputed() -> None:
     assert str(caught.value) == (
         "period 201305 takes a worker at least 86.7 GB (weights and optimizer 23.7 GB, activations 53.2 GB, logits "
         "9.92 GB), and its device has 80.0 GB; lower resources.micro_batch_rows from 8 to 4, or take more "
-        "resources.workers, or set resources.recompute: true, or set resources.compile: true, which rounds otherwise"
+        "resources.workers, or set resources.recompute: true, or set resources.compile: true, which rounds differently"
     )
     by_weight = 4 * 50_432 * 2048
     assert memory.of(of_1b(loss_in_parts=True)).logits == (4 << 28) + by_weight, (
