@@ -49,6 +49,21 @@ def test_a_new_token_is_for_its_owner_alone_and_an_old_one_stays(
     assert token.read_text() == first
 
 
+def test_a_ray_has_the_cores_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray counts those of the machine or of the container; by default it is left to that."""
+    import ray
+
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(ray, "init", lambda **named: asked.append(named))
+    monkeypatch.setattr(ray_start, "make_token", lambda: None)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    for mine in ({0, 1, 2, 3}, {2}):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda pid, mine=mine: mine, raising=False)
+        ray_start.started()
+        ray_start.started(3)
+    assert [named["num_cpus"] for named in asked] == [None, 3, 1, 3]
+
+
 @pytest.mark.parametrize(
     ("variable", "value"), [("RAY_AUTH_MODE", "disabled"), ("RAY_AUTH_TOKEN", "t"), ("RAY_AUTH_TOKEN_PATH", "/t")]
 )

@@ -14,12 +14,12 @@ from faulty import faulty
 from finished_roots import finished_study, write_finished_root
 
 from ticlm.platform.cli.evaluation import evaluate
-from ticlm.platform.cli.study import plan
+from ticlm.platform.cli.study import plan, run
 
 METHODS, PERIODS = 50, 5
 ROUNDS = 1 + METHODS * (PERIODS - 1)
 MOST = 0.2
-"""Waits for each round. Before, a plan waited 5.1 times a round, and an evaluation with nothing to do 8.1 times."""
+"""Waits for each round. Before, a plan waited 5.1 times a round, and a run with nothing to do 8.1 times."""
 QUIET_S = 0.05
 
 
@@ -65,7 +65,7 @@ def test_a_finished_study_waits_for_its_bucket_a_fifth_as_often_as_it_has_rounds
     near = fsspec.filesystem("s3", endpoint_url=f"http://127.0.0.1:{s3_environment}")
     near.put(str(tmp_path / "root"), root, recursive=True)
     shown, counts = [], []
-    for command in (plan, evaluate, plan, evaluate):  # the first evaluation has nothing to score, and writes the index
+    for command in (plan, evaluate, plan, evaluate, run):  # the first evaluation scores nothing, and writes the index
         waits.count = 0
         command(str(study), root=root)
         shown.append(capsys.readouterr().out)

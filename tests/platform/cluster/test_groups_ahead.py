@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -41,7 +42,7 @@ class Group(WorkerGroup):
 
     def __init__(self, spec: Any, heard: Any, ended: Any, stop: Any) -> None:
         self.spec, self.asked, self.is_ready, self.is_closing = spec, None, False, False
-        self.moment = partial(heard, self)
+        self.moment, self.end = partial(heard, self), partial(ended, self, None)
         BEGAN.append(self)
 
     def do(self, asked: Asked) -> None:
@@ -52,6 +53,7 @@ class Group(WorkerGroup):
 
     def stay_until_ended(self) -> None:
         assert self.is_closing
+        self.end()
 
     def come(self) -> None:
         self.is_ready = True
@@ -66,10 +68,11 @@ def test_the_next_group_starts_when_the_one_before_has_come(
     BEGAN.clear()
     monkeypatch.setattr(slots, "WorkerGroup", Group)
     monkeypatch.setattr(Slots, "room", room)
-    with Slots(Resources(device="cpu"), "root", "study", threading.Event(), ahead) as opened, Threads(1) as pool:
+    with Threads(1) as pool, Slots(Resources(device="cpu"), "root", "study", threading.Event(), ahead) as opened:
         done = pool.submit(opened._do, Job(), None, lambda event: None)
-        while not BEGAN:
-            pass
+        deadline = time.monotonic() + 30
+        while not BEGAN and time.monotonic() < deadline:
+            time.sleep(0.001)
         for number in range(wanted):
             assert len(BEGAN) == number + 1, "one after another"
             BEGAN[number].come()

@@ -40,3 +40,16 @@ def test_what_is_left_shrinks_with_what_is_scored(toy_root: Path, toy_study: Mak
     assert left([rows], evaluate={"compute": "bfloat16"}) == ScoringLoad(3 * 2 * 16 * 16, 6, ()), "none is of this type"
     again = plan.make(made.study, str(toy_root))
     assert plan_view.describe(again)["cost"]["evaluation"]["gpu_hours"] == 0
+
+
+def test_before_the_corpus_is_there_rows_with_inputs_are_not_counted(toy_study: MakeStudy) -> None:
+    """A recipe tells how many rows are held out, and how long their targets are."""
+
+    def ahead(**changes: Any) -> ScoringLoad:
+        study = toy_study(corpus="synthetic", evaluations=[{"kind": "perplexity", "max_rows": 8}], **changes)
+        return workload(plan.make(study, None), None)
+
+    assert ahead().tokens > 0 and ahead().not_counted == ()
+    assert ahead(objective={"kind": "seq2seq"}, model={"kind": "config", "model_type": "t5"}) == ScoringLoad(
+        0, 0, ("perplexity",)
+    )

@@ -75,6 +75,18 @@ def test_asha_stops_trials_and_leaves_nothing_reserved(table: None, year: Path, 
     wait_until_nothing_is_reserved()
 
 
+def test_a_process_of_tune_trains_nothing_before_its_first_step(table: None, year: Path, study: Study) -> None:
+    """Tune drops one that is still starting, without a word, when another has become free for its trial."""
+    tuning = rates(study(), "schedule.max_rate=1e-3,2e-3")
+    process, (first, second) = ray_tune._trainable().__new__(ray_tune._trainable()), tuning.space.points
+    process.setup({"settings": first}, tuning=tuning, store=Store(year), device="cpu")
+    assert began(year) == []
+    assert process.step()["period"] == MONTHS[1] and len(began(year)) == 1
+    assert process.reset_config({"settings": second}) and len(began(year)) == 1
+    assert process.step()["period"] == MONTHS[1] and len(set(began(year))) == 2
+    process.cleanup()
+
+
 def test_optuna_draws_trials_of_a_joint_space(table: None, year: Path, study: Study, tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text(JOINT)
     tuning = search.load(str(tmp_path / "two.py"), study(), (), (), {"trials": 4, "all_periods": "none"})
