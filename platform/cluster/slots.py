@@ -160,7 +160,8 @@ class Slots:
 
     def _start_ahead(self) -> None:
         """Start the next of the groups that jobs will want soon: while the first chain of a study trains, on which all
-        others wait, the other cores have nothing else to do. One after another, so that the first is not late."""
+        others wait, the other cores have nothing else to do. One after another, so that the first is not late. Workers
+        that nobody wants within a minute end again."""
         if self._is_closed or self.stop.is_set() or len(self._groups) >= min(self._ahead, self.room):
             self._ahead = 0
         else:
