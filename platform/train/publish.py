@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from ticlm.platform.study.stored_rounds import leftovers
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.checkpoint import Writer
 from ticlm.platform.train.state import RunningRound
+
+PUBLISHING_S = 60.0
+"""For how long a rank that fails waits for the record of the round before: a model of 1B is written in less."""
 
 
 def model_of(
@@ -74,6 +78,17 @@ def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attemp
 
     if writer.workers.rank == 0:
         writer.behind(finish)
+
+
+def let_publish(work: ChainWork, number: int) -> None:
+    """Wait until the round before `number` is published by rank 0, but at most PUBLISHING_S.
+
+    Another rank that fails ends rank 0, which may still write that round while the others read for the next one.
+    """
+    deadline = time.monotonic() + PUBLISHING_S
+    record = paths.record(paths.round_folder(work.ids[number - 1])) if number else ""
+    while record and not work.store.exists(record) and time.monotonic() < deadline:
+        time.sleep(0.1)
 
 
 def tidy(store: Store, folder: str) -> None:

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from ticlm.core import paths
-from ticlm.core.errors import InputError, RunError
+from ticlm.core.errors import InputError, RunError, TiclmError
 from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.reading import own_faults
 from ticlm.core.store import Store
@@ -29,7 +29,7 @@ from ticlm.platform.train.device import is_gpu
 from ticlm.platform.train.diverged import diverged
 from ticlm.platform.train.loader import LoaderSpec, RankBatch, stream
 from ticlm.platform.train.mid_round import publish_mid_round
-from ticlm.platform.train.publish import publish
+from ticlm.platform.train.publish import let_publish, publish
 from ticlm.platform.train.state import RunningRound, start
 from ticlm.platform.train.step import LaunchedStep, is_finite, train_step
 from ticlm.platform.train.step_log import StepLog, step_log
@@ -64,7 +64,11 @@ def run_chain(
                 chain.run(first, resume)
             writer.leave()
         except torch.OutOfMemoryError as error:
-            raise too_large(chain.period, chain.job) from error
+            raise too_large(work.rounds[chain.number].period, chain.job) from error
+        except TiclmError:
+            if workers.rank:  # rank 0 waits for its own thread
+                let_publish(work, chain.number)
+            raise
         finally:
             writer.close()
     return list(work.ids)
@@ -114,7 +118,7 @@ class _Chain:
     writer: Writer
     log: StepLog | None
     late: int = 0
-    period: str = ""
+    number: int = 0
     job: memory.Workload | None = None
     """What this worker needs memory for now; `jobs`: in each round that trains the module that is placed."""
     jobs: dict[int, memory.Workload] = field(default_factory=dict)
@@ -129,8 +133,7 @@ class _Chain:
         batches: Iterator[RankBatch] | None = None
         module: nn.Module | None = None
         for number in range(first, len(work.rounds)):
-            spec = work.rounds[number]
-            self.period = spec.period
+            self.number, spec = number, work.rounds[number]
             if module is None or self._is_changed(number):
                 self._finish_publishing()  # the module is loaded from the round before
                 module = None  # freed before the next is loaded: memory holds one
@@ -144,9 +147,8 @@ class _Chain:
                 restore(self.store, resuming, running, workers)
             if batches is None:
                 batches = stream(feed, (number, running.step), work.resources.carrier)
-            attempt = Attempt(
-                self.store, paths.round_folder(work.ids[number]), workers.agree(Attempt(self.store, "").name)
-            )
+            name = workers.agree(Attempt(self.store, "").name)
+            attempt = Attempt(self.store, paths.round_folder(work.ids[number]), name)
             must_leave = self._train(running, batches, attempt, number)
             self.writer.wait()
             publish(running, work, number, attempt, self.writer)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.paths import round_folder
@@ -154,3 +156,36 @@ def test_recomputation_changes_no_bit_of_a_chain(work: ChainWork) -> None:
     again = replace(work, root=str(Path(work.root).parent / "again"), resources=resources)
     trainer.run_chain(again, Workers())
     assert weights(again) == weights(work)
+
+
+def rank_that_misses_a_shard(work: ChainWork, meeting: str, rank: int) -> tuple[str, bool]:
+    """A rank of two: its error, and whether the first round had its record by then. Rank 0 writes slowly."""
+    import time
+
+    import torch.distributed as dist
+
+    real = folders.write
+
+    def slow(*given: Any) -> None:
+        time.sleep(1)
+        real(*given)
+
+    pytest.MonkeyPatch().setattr(folders, "write", slow)
+    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=2)
+    try:
+        trainer.run_chain(work, Workers(rank, 2))
+    except InputError as error:
+        return str(error), read_record(work.store, round_folder(work.ids[0])) is not None
+    return "no error", False
+
+
+def test_a_rank_that_fails_lets_rank_0_finish_the_round_before(
+    work: ChainWork, forks: Callable[..., list[tuple[int, Any]]], tmp_path: Path
+) -> None:
+    """Ray ends all ranks when the first one has failed."""
+    corpus = Corpus.open(work.corpus)
+    (shard,) = corpus.files("202302", "train")
+    Path(corpus.store.path(shard)).unlink()
+    ranks = [partial(rank_that_misses_a_shard, work, f"{tmp_path}/meeting", rank) for rank in range(2)]
+    for code, (error, published) in forks(*ranks, log=tmp_path / "log"):
+        assert code == 0 and f"shard {corpus.store.uri(shard)}: missing" in error and published
