@@ -63,12 +63,12 @@ def run_chain(
             with own_faults.faults_as(RunError, own_faults.PROGRAMMING):
                 chain.run(first, resume)
             writer.leave()
-        except torch.OutOfMemoryError as error:
-            raise too_large(work.rounds[chain.number].period, chain.job) from error
-        except TiclmError:
+        except (TiclmError, torch.OutOfMemoryError) as error:
             if workers.rank:  # rank 0 waits for its own thread
                 let_publish(work, chain.number)
-            raise
+            if isinstance(error, TiclmError):
+                raise
+            raise too_large(work.rounds[chain.number].period, chain.job) from error
         finally:
             writer.close()
     return list(work.ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.distributed as dist
 
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError
@@ -27,6 +29,7 @@ from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import mid_round_checkpoints
 from ticlm.platform.study.work import ChainWork, work_of
 from ticlm.platform.train import trainer
+from ticlm.platform.train.step import train_step
 
 SCHEDULE = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
 ALWAYS = Cadence(seconds=1e-6, fraction=0)
@@ -158,19 +161,25 @@ def test_recomputation_changes_no_bit_of_a_chain(work: ChainWork) -> None:
     assert weights(again) == weights(work)
 
 
-def rank_that_misses_a_shard(work: ChainWork, meeting: str, rank: int) -> tuple[str, bool]:
-    """A rank of two: its error, and whether the first round had its record by then. Rank 0 writes slowly."""
-    import time
-
-    import torch.distributed as dist
-
-    real = folders.write
+def rank_beside_a_slow_writer(work: ChainWork, meeting: str, memory_left: bool, rank: int) -> tuple[str, bool]:
+    """A rank of two, of which rank 0 writes slowly: its error, and whether the first round had its record by then.
+    Without `memory_left`, rank 1 is out of memory in the second round."""
+    real, steps = folders.write, 0
 
     def slow(*given: Any) -> None:
         time.sleep(1)
         real(*given)
 
-    pytest.MonkeyPatch().setattr(folders, "write", slow)
+    def without_memory(*given: Any, **named: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        if rank and not memory_left and steps > work.rounds[0].steps:
+            raise torch.OutOfMemoryError
+        return train_step(*given, **named)
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(folders, "write", slow)
+    patch.setattr(trainer, "train_step", without_memory)
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=2)
     try:
         trainer.run_chain(work, Workers(rank, 2))
@@ -179,13 +188,17 @@ def rank_that_misses_a_shard(work: ChainWork, meeting: str, rank: int) -> tuple[
     return "no error", False
 
 
+@pytest.mark.parametrize("cause", ["missing", "out of memory"])
 def test_a_rank_that_fails_lets_rank_0_finish_the_round_before(
-    work: ChainWork, forks: Callable[..., list[tuple[int, Any]]], tmp_path: Path
+    work: ChainWork, forks: Callable[..., list[tuple[int, Any]]], tmp_path: Path, cause: str
 ) -> None:
     """Ray ends all ranks when the first one has failed."""
     corpus = Corpus.open(work.corpus)
     (shard,) = corpus.files("202302", "train")
-    Path(corpus.store.path(shard)).unlink()
-    ranks = [partial(rank_that_misses_a_shard, work, f"{tmp_path}/meeting", rank) for rank in range(2)]
-    for code, (error, published) in forks(*ranks, log=tmp_path / "log"):
-        assert code == 0 and f"shard {corpus.store.uri(shard)}: missing" in error and published
+    if cause == "missing":
+        Path(corpus.store.path(shard)).unlink()
+    ranks = [partial(rank_beside_a_slow_writer, work, f"{tmp_path}/meeting", cause == "missing", r) for r in range(2)]
+    _, (code, ended) = forks(*ranks, log=tmp_path / "log")
+    assert code == 0, (tmp_path / "log").read_text()[-3000:]
+    error, published = ended
+    assert cause in error and published
