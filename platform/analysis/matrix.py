@@ -24,7 +24,8 @@ class MethodView:
 
     method: MethodResult
     labels: tuple[str, ...]
-    """Trained periods of the method's models: the study's checkpoints, or the cutoffs of an Oracle series."""
+    """Trained periods of the method's models: the study's checkpoints, the cutoffs of an Oracle series, or the one of
+    the model that is never updated."""
     values: Array
     """float64[seed, label, evaluated]"""
     carried: tuple[int | None, ...]
@@ -43,6 +44,12 @@ class MethodView:
     def mean(self) -> Matrix:
         """float64[checkpoint, evaluated], the mean over the seeds that have the cell."""
         return nanmean(self.by_seed, axis=0)
+
+    def rows_by_cutoff(self, rows: NDArray[np.bool_]) -> list[str]:
+        """Return `cutoff:number` for each model of an Oracle series: at how many of these checkpoints (a mask) it
+        stands. None for other methods."""
+        used = [self.labels[at] for at, row in zip(self.carried, rows) if at is not None and row]
+        return [f"{one}:{used.count(one)}" for one in self.labels if one in used] if self.method.is_oracle else []
 
     @cached_property
     def overall(self) -> Array:
@@ -78,6 +85,11 @@ class View:
         difference = regret(values.reshape(-1, len(self.evaluated)), self.reference).reshape(values.shape)
         return -difference if self.metric.higher_is_better else difference
 
+    @property
+    def frozen(self) -> MethodView | None:
+        """The model that is never updated; None if there is none."""
+        return next((one for one in self.methods if one.method.frozen_of), None)
+
     def axes(self) -> tuple[list[Period], list[Period]]:
         """Return the trained and the evaluated periods of the matrices."""
         timeline = self.study.timeline
@@ -91,7 +103,7 @@ class View:
     @cached_property
     def asked(self) -> NDArray[np.bool_]:
         """Which cells [checkpoint, evaluated] the task asks for, of one method at least."""
-        every = [self.asked_of(one.method, self.study.checkpoints) for one in self.methods if not one.method.is_oracle]
+        every = [self.asked_of(one.method, self.study.checkpoints) for one in self.methods if one.method.is_run]
         return np.any(every, axis=0) if every else np.ones((len(self.study.checkpoints), len(self.evaluated)), bool)
 
     def asked_of(self, method: MethodResult, labels: Sequence[str]) -> NDArray[np.bool_]:
@@ -104,6 +116,16 @@ class View:
         every = self.task not in study.own_period
         rows = [[every or trained in (label, first) for label in self.evaluated] for trained in labels]
         return np.array(rows, bool).reshape(len(labels), len(self.evaluated))
+
+    def better_than_frozen(self, method: MethodView, cells: Cells) -> tuple[int, int]:
+        """Count the own periods (ID), after that of the first model, on which the mean over a run's seeds is better
+        than the model that is never updated, and those on which both have a value."""
+        if self.frozen is None or not method.method.is_run:
+            return 0, 0
+        gain = self.frozen.mean - method.mean
+        updated = np.array([label not in self.frozen.labels for label in self.study.checkpoints], bool)
+        own = gain[cells.in_distribution & updated[:, np.newaxis] & ~np.isnan(gain)]
+        return int(((-own if self.metric.higher_is_better else own) > 0).sum()), len(own)
 
 
 def views(study: StudyResult) -> tuple[View, ...]:
@@ -140,21 +162,34 @@ def nanmean(values: Array, axis: int | tuple[int, ...]) -> Array:
 
 def _view(study: StudyResult, task: str, source: str, cells: CellColumns) -> View:
     evaluated = study.evaluated_by_task.get(task, study.evaluated)
-    methods = tuple(_method(study, m, evaluated, cells.of_method(m.name)) for m in study.methods)
+    methods = tuple(_method(study, m, evaluated, cells.of_method(m.frozen_of or m.name)) for m in study.all_methods)
     return View(study, task, source, evaluated, _reference(study, evaluated, cells), methods)
 
 
 def _method(study: StudyResult, method: MethodResult, evaluated: Sequence[str], cells: CellColumns) -> MethodView:
-    labels = _cutoffs(study, method, cells) if method.is_oracle else study.checkpoints
+    labels = study.checkpoints
+    if method.is_oracle:
+        labels = _cutoffs(study, method, cells)
+    elif method.frozen_of:
+        labels = tuple(study.trained(method.name, method.seeds[0]))
     values = np.full((len(method.seeds), len(labels), len(evaluated)), np.nan)
     axes = (("seed", method.seeds), ("trained", labels), ("evaluated", evaluated))
     at = [cells[name].places(axis) for name, axis in axes]
     inside = (at[0] >= 0) & (at[1] >= 0) & (at[2] >= 0)
     values[at[0][inside], at[1][inside], at[2][inside]] = cells.values[inside]
-    if not method.is_oracle:
+    if method.is_run:
         return MethodView(method, labels, values, tuple(range(len(labels))))
-    cutoffs, checkpoints = ([period(study.timeline, label) for label in axis] for axis in (labels, study.checkpoints))
-    return MethodView(method, labels, values, carry_forward(cutoffs, checkpoints))
+    return MethodView(method, labels, values, carried(study, labels))
+
+
+def carried(study: StudyResult, labels: Sequence[str]) -> tuple[int | None, ...]:
+    """Return for each checkpoint of a study the position in `labels` of the model to use there, as `carry_forward`. An
+    imported model of no known date (`as_of: outside`) was there before the first period."""
+    try:
+        cutoffs, checkpoints = ([period(study.timeline, one) for one in axis] for axis in (labels, study.checkpoints))
+    except ValueError:
+        return (0,) * len(study.checkpoints)
+    return carry_forward(cutoffs, checkpoints)
 
 
 def _cutoffs(study: StudyResult, method: MethodResult, cells: CellColumns) -> tuple[str, ...]:

@@ -37,6 +37,8 @@ def _cells(view: View, preset: Preset) -> Iterator[str]:
         yield f"{where}, reference: {gone} of {len(view.reference)} periods are missing"
     counted = view.cells(preset).counted & known
     for method in view.methods:
+        if method.method.frozen_of:
+            continue  # its cells are those of another method, which lacks them too, or the task does not ask for them
         lost = np.isnan(view.relative(method.by_seed)) & known & view.asked
         gone, beyond = int(lost[:, counted].sum()), int(lost[:, ~counted].sum())
         here = f"{where}, {method.method.name}"

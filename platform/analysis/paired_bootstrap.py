@@ -75,7 +75,7 @@ def left_out(seen: Sequence[Sequence[View]], summary: pd.DataFrame) -> list[str]
             whole = count * (count - 1) // 2
             lines.append(
                 f"{of[0].study.name}: {kept:,} of {whole:,} pairs of methods are compared: those with a method that is "
-                "best by a mean, the Oracle series or the reference; --all-pairs compares every two"
+                "best by a mean, frozen, the Oracle series or the reference; --all-pairs compares every two"
             )
     return lines
 

@@ -61,7 +61,7 @@ def mark(rows: Sequence[Row]) -> None:
 def _is_best(row: Row, rivals: Sequence[Row], mean: str, margin: float) -> bool:
     """Return whether a continual run that has rivals is within the margin of the best."""
     costs = [_cost(r, mean) for r in rivals if not np.isnan(r[mean])]
-    if row["is_oracle"] or len(costs) < 2 or not any(r is row for r in rivals) or np.isnan(row[mean]):
+    if not _is_run(row) or len(costs) < 2 or not any(r is row for r in rivals) or np.isnan(row[mean]):
         return False
     return bool(_cost(row, mean) <= min(costs) + margin)
 
@@ -82,7 +82,7 @@ def _series(row: Row, rows: Sequence[Row]) -> Row | None:
     )
     same = [r for r in oracles if _task(r) == _task(row) and r["_axes"] == row["_axes"]]
     same = [r for r in same if _kind(r) == _kind(row)]
-    return same[0] if same and not row["is_oracle"] else None
+    return same[0] if same and _is_run(row) else None
 
 
 def _compared(row: Row, series: Row | None) -> list[str]:
@@ -111,6 +111,10 @@ def _cost(row: Row, mean: str) -> float:
     return -float(row[mean]) if upwards else float(row[mean])
 
 
+def _is_run(row: Row) -> bool:
+    return not row["is_oracle"] and not row["is_frozen"]
+
+
 def _task(row: Row) -> tuple[str, str]:
     return row["task"], row["source"]
 
@@ -131,6 +135,7 @@ COSTS = ("tokens", "flops", "executed_tokens", "executed_flops")
 NO_TASK: Row = {
     **{"metric": "", "higher_is_better": False, "relative": False, "task": "", "source": "", "highlight": "beats"},
     **{"oracle_rows": "own", "missing": 0, "final": np.nan, "forgetting": np.nan},
+    **{"periods_better_than_frozen": 0, "periods_compared": 0, "rows_by_cutoff": ""},
     **{"_axes": ([], []), "_sums": {mean: {} for mean in MEANS}, "_labels": ()},
 }
 
@@ -142,17 +147,20 @@ def summarize(
 ) -> pd.DataFrame:
     """Return one row per study, method, task and source, in the order of the paper's table.
 
-    - `block` numbers the rows that compete: those of the same size, budget and axes. An Oracle series comes last of its
-      size.
+    - `block` numbers the rows that compete: those of the same size, budget and axes. The model that is never updated
+      (`is_frozen`) comes after them, and an Oracle series last of its size.
     - `backward`, `in_distribution` and `forward` are means over seeds; `*_std` are sample standard deviations (NaN for
       one seed); `*_cells` and `*_missing` count the cells of all seeds that were averaged and that are missing. Which
       cells count is the preset's convention for the task (`standard` if no preset is given).
     - `*_best`, `*_beats_oracle`, `*_highlight`, `compared_checkpoints` (of `checkpoints`) and `oracle_ratio` are
       explained at `mark`.
-    - `cutoffs` are those of an Oracle series, separated by spaces; `own_checkpoints` counts the checkpoints that a
-      model of the row was trained to.
+    - `cutoffs` are those of an Oracle series, separated by spaces; `rows_by_cutoff` says at how many checkpoints each
+      of its models stands (`202301:12`), an older one where there is none of the checkpoint; `own_checkpoints` counts
+      the checkpoints that a model of the row was trained to.
     - `forgetting` is the mean over the backward cells of how much worse each is than the best that the same run had
       reached on that period by then (NaN for an Oracle series, whose models are no run).
+    - `periods_better_than_frozen` (of `periods_compared`) counts the cells of `in_distribution` after the first model's
+      in which a run is better than that model, never updated.
     - `final` is the mean over all evaluated periods at the last checkpoint; `core` is the mean of CORE (a share) at the
       last checkpoint that it was scored on, which is `core_trained`; `core_is_last`: whether that is the study's last.
     - `tokens` and `flops` are what one run costs alone; `executed_*` is what all its seeds cost without rounds shared
@@ -186,11 +194,13 @@ def _rows(results: Sequence[StudyResult], preset: Preset, seen: Sequence[Sequenc
         if axes not in all_axes:
             all_axes.append(axes)
         counted = [view.cells(preset) for view in of]
-        for number, method in enumerate(study.methods):
-            tokens, place = (0, 0) if method.is_oracle else (study.target_tokens, all_axes.index(axes))
-            block = (study.parameters, study.reference is None, method.is_oracle, tokens, place)
+        for number, method in enumerate(study.all_methods):
+            tokens, place = (study.target_tokens, all_axes.index(axes)) if method.is_run else (0, 0)
+            block = (study.parameters, study.reference is None, method.is_oracle, not method.is_run, tokens, place)
             whole = _spent(study, method.name) | _core(study, method.name) | {"_block": block}
             for view, cells in zip(of, counted):
+                if method.frozen_of and np.isnan(view.methods[number].values).all():
+                    continue  # a task that does not ask the first model has no such row, rather than an empty one
                 yield _row(view, view.methods[number], preset.of(view.task), cells) | whole
             if not of and len(study.static):
                 yield _identity_columns(study, method) | NO_TASK | _means([]) | whole
@@ -213,7 +223,9 @@ def _row(view: View, method: MethodView, convention: Convention, cells: Cells) -
         **_means(found),
         "missing": int(np.isnan(values[:, counted]).sum()),
         "final": overall[-1] if len(overall) else np.nan,
-        "forgetting": np.nan if method.method.is_oracle else float(nanmean(lost, axis=(0, 1))),
+        "forgetting": float(nanmean(lost, axis=(0, 1))) if method.method.is_run else np.nan,
+        "rows_by_cutoff": " ".join(method.rows_by_cutoff(counted.any(axis=1))),
+        **dict(zip(("periods_better_than_frozen", "periods_compared"), view.better_than_frozen(method, cells))),
         "_sums": {mean: _sums(view, values, getattr(cells, mean)) for mean in MEANS},
         "_labels": method.labels,
         "_axes": (
@@ -237,21 +249,12 @@ def _identity_columns(study: StudyResult, method: MethodResult) -> Row:
         "method": method.name,
         "group": method.group,
         "is_oracle": method.is_oracle,
-        "cutoffs": " ".join(_cutoffs(study, method)),
+        "is_frozen": bool(method.frozen_of),
+        "cutoffs": " ".join(study.cutoffs(method)),
         "parameters": study.parameters,
         "target_tokens": study.target_tokens,
         "seeds": len(method.seeds),
     }
-
-
-def _cutoffs(study: StudyResult, method: MethodResult) -> list[str]:
-    """Return the cutoffs of the scored models of an Oracle series, oldest first; none for a continual run. What was
-    published lacks models that have a cost."""
-    if not method.is_oracle:
-        return []
-    frames = (study.cells, study.static)
-    trained = {label for frame in frames for label in frame.loc[frame["method"] == method.name, "trained"]}
-    return sorted(trained, key=study.timeline.index)
 
 
 def _core(study: StudyResult, method: str) -> Row:

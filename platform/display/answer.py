@@ -1,7 +1,8 @@
 """The answer of a report in a few sentences: which method does best, by how much, and at what cost.
 
 Differences and their intervals are those of analysis/paired_bootstrap.py. A method wins only if the interval leaves out
-zero; the others are said not to be told apart.
+zero; the others are said not to be told apart. Where no method is better on new text than the first model, never
+updated, the answer is that, and the comparison between methods comes after it.
 """
 
 from __future__ import annotations
@@ -12,16 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.metrics import quantity
-from ticlm.platform.analysis.numbers import HEADINGS, count, signed
-from ticlm.platform.display.gaps import Numbers
+from ticlm.platform.analysis.numbers import HEADINGS, count
+from ticlm.platform.display.gaps import MethodDifference, Numbers
+from ticlm.platform.display.rivals import listed, oracle_sentence, verdict
 from ticlm.platform.display.words import PLACES, reference_name, tasks_of, title, unit
 from ticlm.platform.results.study_result import StudyResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
-NAMED = 3
-"""Most methods that a sentence lists by name."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +67,15 @@ def with_sentences(answers: Sequence[Answer], further: Iterable[tuple[str, str]]
 
 def _of(numbers: Numbers) -> tuple[str, str]:
     mean = next((mean for mean in HEADINGS if len(numbers.ranked(mean)) > 1), None)
+    against, alone = verdict(numbers), numbers.runs
     if mean is not None:
-        return _compared(numbers, mean)
-    alone = numbers.rows[~numbers.rows["is_oracle"]]
+        sentence, more = _compared(numbers, mean)
+        if against is None:
+            return sentence, more
+        return (sentence, f"{against.sentence} {more}") if against.paid else (against.sentence, f"{sentence} {more}")
     if len(alone) == 1:
-        return _alone(numbers), _oracle(numbers, str(alone.index[0]), "backward")
+        told, more = _alone(numbers), oracle_sentence(numbers, str(alone.index[0]), "backward")
+        return (told, more) if against is None else (against.sentence, f"{told} {more}".strip())
     if len(alone):
         return "No two methods can be compared yet, because cells are missing (see Notes).", ""
     return _only_oracles(numbers), ""
@@ -85,26 +88,19 @@ def _compared(numbers: Numbers, mean: str) -> tuple[str, str]:
     tied = [other for other in others if gaps[other].is_known and not gaps[other].is_certain]
     behind = [other for other in others if gaps[other].is_certain]
     where = f"{PLACES[mean]} ({HEADINGS[mean]})"
-    if numbers.relative:
-        where += f", relative to {reference_name(numbers.study)}"
     if not tied:
         second = others[0]
-        gap, does = gaps[second], _superlative(numbers)
-        measure = f"{numbers.text(gap.size)} {numbers.whole_unit}".rstrip()
-        side = "better than" if numbers.relative else "above" if numbers.sign < 0 else "below"
-        sentence = f"{best} {does} on {where}: {measure} {side} {second} {numbers.interval(gap)}"
+        sentence = f"{best} {_superlative(numbers)} on {where}: {_lead(numbers, second, gaps[second])}"
         sentence += f"{_price(numbers, best, second)}."
     else:
         second = tied[0]
-        gap = gaps[second]
-        sentence = f"{best} cannot be told apart from {_listed(tied)} on {where}: it is {numbers.text(gap.size)} "
-        sentence += f"{numbers.whole_unit} better than {second} {numbers.interval(gap)}".replace("  ", " ")
-        sentence += _price(numbers, best, second)
+        sentence = f"{best} cannot be told apart from {listed(tied)} on {where}: "
+        sentence += f"{_lead(numbers, second, gaps[second])}{_price(numbers, best, second)}"
         if behind:
             gap = gaps[behind[0]]
             sentence += f"; {behind[0]} is {numbers.text(gap.size)} worse {numbers.interval(gap)}"
             if len(behind) > 1:
-                sentence += f", and {_listed(behind[1:])} {'are' if len(behind) > 2 else 'is'} worse, too"
+                sentence += f", and {listed(behind[1:])} {'are' if len(behind) > 2 else 'is'} worse, too"
         sentence += "."
     return sentence, " ".join(
         filter(
@@ -112,7 +108,7 @@ def _compared(numbers: Numbers, mean: str) -> tuple[str, str]:
             (
                 _new_text(numbers, best, second, mean),
                 _forgotten(numbers, best, second),
-                _oracle(numbers, best, mean),
+                oracle_sentence(numbers, best, mean),
                 _left_out(numbers, mean),
                 _caveat(numbers) if gaps[second].is_known else "",
             ),
@@ -120,18 +116,18 @@ def _compared(numbers: Numbers, mean: str) -> tuple[str, str]:
     )
 
 
+def _lead(numbers: Numbers, second: str, gap: MethodDifference) -> str:
+    """Say by how much the best method is better than the second: in plain words first, in nats in brackets."""
+    if percent := numbers.perplexity(gap):
+        return f"its perplexity is {percent} than that of {second} {numbers.in_brackets(gap)}"
+    side = "better than" if numbers.relative else "above" if numbers.sign < 0 else "below"
+    return f"{numbers.text(gap.size)} {numbers.whole_unit} {side} {second} {numbers.interval(gap)}".replace("  ", " ")
+
+
 def _superlative(numbers: Numbers) -> str:
-    if numbers.relative:
+    if numbers.relative or quantity(numbers.study.metric(numbers.task)).is_log:
         return "is best"
     return f"has the {'highest' if numbers.sign < 0 else 'lowest'} {quantity(numbers.study.metric(numbers.task)).name}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return names[0]
-    if len(names) > NAMED:
-        return f"{', '.join(names[: NAMED - 1])} and {len(names) - NAMED + 1} others"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _price(numbers: Numbers, best: str, second: str) -> str:
@@ -165,44 +161,22 @@ def _forgotten(numbers: Numbers, best: str, second: str) -> str:
     return f"Against its own best on each past period, {best} has lost {own} {numbers.unit}, {second} {theirs}."
 
 
-def _oracle(numbers: Numbers, best: str, mean: str) -> str:
-    """Say what the Oracle series of the study cost beside one run, and how it compares on the same mean."""
-    series = numbers.rows[numbers.rows["is_oracle"]]
-    times = numbers.number(best, "oracle_ratio")
-    if not len(series) or not math.isfinite(times):
-        return ""
-    name = str(series.index[0])
-    gap = numbers.gap(name, best, mean)
-    cost = f"The Oracle series cost {signed(times, 1)} times as much"
-    if math.isnan(gap.size):
-        return f"{cost}."
-    if gap.is_certain or not gap.is_known:
-        side = "better" if gap.size > 0 else "worse"
-        measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
-        told = f"and is {measure} {side} than {best} on {PLACES[mean]} {numbers.interval(gap)}"
-    else:
-        told = f"and cannot be told apart from {best} on {PLACES[mean]} {numbers.interval(gap)}"
-    whole, own = int(series["checkpoints"].iloc[0]), int(series["own_checkpoints"].iloc[0])
-    older = f"; {own} of {whole} checkpoints have an Oracle of their own, the others are compared with an older one"
-    return f"{cost} {told}{older if own < whole else ''}."
-
-
 def _left_out(numbers: Numbers, mean: str) -> str:
     """Name the methods that were not compared, because a cell of theirs is missing."""
     ranked = numbers.ranked(mean)
-    lost = [str(name) for name in numbers.rows.index[~numbers.rows["is_oracle"]] if name not in ranked]
-    return f"Not compared, because cells are missing: {_listed(lost)} (see Notes)." if lost else ""
+    lost = [str(name) for name in numbers.runs.index if name not in ranked]
+    return f"Not compared, because cells are missing: {listed(lost)} (see Notes)." if lost else ""
 
 
 def _caveat(numbers: Numbers) -> str:
-    seeds = sorted({int(n) for n in numbers.rows.loc[~numbers.rows["is_oracle"], "seeds"]})
+    seeds = sorted({int(n) for n in numbers.runs["seeds"]})
     if seeds == [1]:
         return "Intervals are over the evaluated periods, not over seeds: each method was trained once."
     return f"Intervals are over the evaluated periods, for means over {' or '.join(map(str, seeds))} seeds."
 
 
 def _alone(numbers: Numbers) -> str:
-    rows = numbers.rows[~numbers.rows["is_oracle"]]
+    rows = numbers.runs
     what, row = quantity(numbers.study.metric(numbers.task)), rows.iloc[0]
     shown = [
         f"{what.text(row[mean])} on {PLACES[mean]} ({short})"
@@ -217,7 +191,7 @@ def _alone(numbers: Numbers) -> str:
     told = f"{rows.index[0]}, {name}{of}: {', '.join(shown)}, in {held}"
     if any(row[f"{mean}_missing"] for mean in HEADINGS if row[mean] == row[mean]):
         told += ", as far as it has cells (see Notes)"
-    return f"{told}; there is no other method to compare it with."
+    return f"{told}." if numbers.frozen else f"{told}; there is no other method to compare it with."
 
 
 def _only_oracles(numbers: Numbers) -> str:

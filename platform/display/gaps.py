@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ticlm.platform.analysis.leaders import runs
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.words import unit
@@ -60,13 +61,24 @@ class Numbers:
         """The unit in full, for where it first stands: `nats per token`."""
         return unit(self.study.metric(self.task), True)
 
+    @property
+    def runs(self) -> pd.DataFrame:
+        """The rows of the methods that train period after period."""
+        return runs(self.rows)
+
+    @property
+    def frozen(self) -> str | None:
+        """Name of the model that is never updated; None if it has no row."""
+        own = self.study.frozen
+        return own.name if own is not None and own.name in self.rows.index else None
+
     def number(self, method: str, column: str) -> float:
         """Return a number of the summary."""
         return float(self.rows[column].to_dict()[method])
 
     def ranked(self, mean: str) -> list[str]:
         """Return the continual methods whose mean has no missing cell, best first."""
-        known = self.rows[~self.rows["is_oracle"] & self.rows[mean].notna() & (self.rows[f"{mean}_missing"] == 0)]
+        known = self.runs[self.runs[mean].notna() & (self.runs[f"{mean}_missing"] == 0)]
         return list((self.sign * known[mean]).sort_values(kind="stable").index)
 
     def gap(self, a: str, b: str, mean: str) -> MethodDifference:
@@ -79,6 +91,18 @@ class Numbers:
                 values = turned * scale * found[["difference", "low", "high"]].to_numpy(float)[0]
                 return MethodDifference(float(values[0]), *sorted(map(float, values[1:])))
         return MethodDifference(math.nan, math.nan, math.nan)
+
+    def perplexity(self, gap: MethodDifference) -> str:
+        """Return what a gap in nats is worth: `13 % lower`; empty for a metric whose exponential is no perplexity."""
+        if not quantity(self.study.metric(self.task)).is_log:
+            return ""
+        share = 100 * math.expm1(-gap.size)
+        digits = max(0, 1 - math.floor(math.log10(abs(share)))) if share else 0
+        return f"{abs(share):.{min(digits, 4)}f}\u00a0% {'lower' if share <= 0 else 'higher'}"
+
+    def in_brackets(self, gap: MethodDifference) -> str:
+        """Return a gap with its unit and its interval, in brackets, without its sign."""
+        return f"({self.text(gap.size)} {self.whole_unit}, {self.interval(gap)[1:]}".replace(" ,", ",")
 
     def text(self, value: float) -> str:
         return signed(abs(value), self._digits(value))

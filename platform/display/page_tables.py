@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.metrics import is_loss, quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, count, percent, power, ratio
-from ticlm.platform.display.table_rows import Line, lines, under
+from ticlm.platform.display.table_rows import BEATS_FROZEN, Line, lines, under
 from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable
 from ticlm.platform.display.words import MEANINGS
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
@@ -48,6 +48,11 @@ class PageTable:
     static: tuple[StaticColumn, ...] = ()
     is_summary: bool = True
     """Whether its columns of tasks without periods are means over their parts."""
+
+    @property
+    def rivals(self) -> bool:
+        """Whether any run is compared with the model that is never updated; told once, beside what runs cost."""
+        return self.costs and any(line.better_than_frozen[1] for block in self.blocks for line in block.lines)
 
     @property
     def ratios(self) -> bool:
@@ -109,6 +114,9 @@ def as_text(
         (": ".join(filter(None, (titles[score], quantities[score.task]))), len(HEADINGS), "") for score in one.scores
     ]
     columns = [(short, MEANINGS[mean]) for _ in one.scores for mean, short in HEADINGS.items()]
+    if one.rivals:
+        groups.append(("Beats frozen", 1, BEATS_FROZEN))
+        columns.append(("own periods", titles[one.scores[0]]))
     if one.costs:
         groups += [("Cost of one run", 2, ONE_RUN), ("Own rounds", 2, OWN_ROUNDS)]
         columns += [(name, "") for _ in range(2) for name in ("tokens", "FLOPs")]
@@ -136,13 +144,18 @@ def _text_line(one: PageTable, block: str, line: Line, commands: Mapping[tuple[s
         TextCell(value.text, value.std, value.best, value.mark, _counted(value.cells, value.missing))
         for value in line.values
     ]
+    if one.rivals:
+        better, known = line.better_than_frozen
+        cells.append(TextCell(f"{better} of {known}" if known else "–"))
     if one.costs:
         shown = zip(("tokens", "flops", "executed_tokens", "executed_flops"), (count, power, count, power))
         cells += [TextCell(write(line.costs[name])) for name, write in shown]
         cells += [TextCell(ratio(line.oracle_ratio))] * one.ratios
     cells += [TextCell(*column.of(line), column.name == CORE["core"] and line.core.best) for column in one.static]
     command = commands.get((line.study, line.method), "")
-    return TextLine((line.label,), tuple(cells), line.about, block, line.method, line.is_oracle, command)
+    return TextLine(
+        (line.label,), tuple(cells), line.about, block, line.method, line.is_oracle or line.is_frozen, command
+    )
 
 
 def _counted(cells: int, missing: int) -> str:
@@ -208,4 +221,5 @@ def _parts(name: str, columns: Sequence[TableColumn]) -> Iterator[tuple[str, tup
 
 def _named(line: Line) -> str:
     what = "Oracles, each from scratch" if line.is_oracle else f"{count(line.nominal)} tokens a run"
+    what = "never updated" if line.is_frozen else what
     return f"{count(line.parameters)} parameters · {what}"

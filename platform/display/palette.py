@@ -15,6 +15,9 @@ MORE_HUES = (0.77, 0.09, 0.50, 0.90, 0.16)
 BRIGHTEST = 0.3
 """Highest luminance of a line: its contrast with white is 3 or more."""
 GREY = "#80858d"
+FROZEN = "#6b5d4f"
+"""The model that is never updated: a warm grey, dotted, beside the cool grey of Oracles."""
+FROZEN_DASHES: tuple[str | None, ...] = ("1 3", "1 5", "1 7")
 APART = ("#2f6fb5", "#d2622a", "#2f9e6e", "#8a5cc2", "#b8922a", "#c2456f", "#3d9db0", "#7a7f87")
 """Colours for lines that belong to no single method."""
 DASHES: tuple[str | None, ...] = (None, "8 4", "2 3", "10 3 2 3", "5 2", "12 3 2 3 2 3", "1 4")
@@ -74,16 +77,19 @@ def styles(studies: Sequence[Sequence[MethodResult]]) -> list[list[Style]]:
     """Return a style for each method of each study on one page.
 
     Methods of one group have shades of one hue; the same method of two studies has one colour, with other dashes and
-    another marker. Oracles are grey.
+    another marker. Oracles are grey, and so are models that are never updated, dotted with stars.
     """
     every = list(chain.from_iterable(studies))
     distinct = {method.name: method for method in every}
     shades = dict(zip(distinct, colors(list(distinct.values()))))
-    place, oracles, found = 0, 0, []
+    place, oracles, frozen, found = 0, 0, 0, []
     for methods in studies:
         own = []
         for method in methods:
-            if method.is_oracle:
+            if method.frozen_of:
+                dash, marker = FROZEN_DASHES[frozen % len(FROZEN_DASHES)], MARKERS[-1 - frozen % len(MARKERS)]
+                frozen += 1
+            elif method.is_oracle:
                 dash, marker = ORACLE_DASHES[oracles % len(ORACLE_DASHES)], MARKERS[(3 + oracles) % len(MARKERS)]
                 oracles += 1
             else:
@@ -95,16 +101,17 @@ def styles(studies: Sequence[Sequence[MethodResult]]) -> list[list[Style]]:
 
 
 def colors(methods: Sequence[MethodResult]) -> list[str]:
-    """Return one colour for each method: a hue for each group, and a shade of it for each method; Oracles are grey."""
-    groups = list(dict.fromkeys(m.group for m in methods if not m.is_oracle))
+    """Return one colour for each method: a hue for each group, and a shade of it for each method. Oracles and models
+    that are never updated are grey."""
+    groups = list(dict.fromkeys(m.group for m in methods if m.is_run))
     spare = [group for group in groups if group not in HUES]
     hues = HUES | {group: MORE_HUES[i % len(MORE_HUES)] for i, group in enumerate(spare)}
-    sizes = {group: sum(m.group == group and not m.is_oracle for m in methods) for group in groups}
+    sizes = {group: sum(m.group == group and m.is_run for m in methods) for group in groups}
     used = dict.fromkeys(groups, 0)
     chosen = []
     for method in methods:
-        if method.is_oracle:
-            chosen.append(GREY)
+        if not method.is_run:
+            chosen.append(FROZEN if method.frozen_of else GREY)
             continue
         chosen.append(_shade(hues[method.group], used[method.group], sizes[method.group]))
         used[method.group] += 1

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+FIRST_MODEL = "the first model of every method"
+BEATS_FROZEN = (
+    "Beats frozen: on how many of its own periods, after that of the first model, a method is better than the first "
+    "model, never updated."
+)
 CUTOFFS_NAMED = 4
 """Most models of an Oracle series that its row lists."""
 
@@ -60,7 +65,8 @@ class Line:
     is_oracle: bool
     seeds: int
     nominal: float
-    """The budget in tokens; for an Oracle series, the tokens of all its models."""
+    """The budget in tokens; for an Oracle series the tokens of all its models, for the model that is never updated its
+    own."""
     parameters: int
     values: tuple[TableValue, ...]
     costs: Mapping[str, float]
@@ -69,13 +75,18 @@ class Line:
     """The mean of CORE in percent, as in the last column of Table 3 of TiC-LM."""
     cutoffs: tuple[str, ...] = ()
     """Cutoffs of the models of an Oracle series."""
+    is_frozen: bool = False
+    """Whether it is the first model, never updated."""
+    better_than_frozen: tuple[int, int] = (0, 0)
+    """Number of own periods, after that of the first model, on which the run is better than that model, never updated,
+    and of those that both have; of the first column."""
     forgetting: TableValue | None = None
     """The mean loss against the run's own best on each past period, of the first column; None for an Oracle series."""
 
     @property
     def about(self) -> str:
         """Say what the row stands for beside its name: the models of an Oracle series, and the number of seeds."""
-        parts = []
+        parts = [FIRST_MODEL] * self.is_frozen
         if len(self.cutoffs) > CUTOFFS_NAMED:
             parts.append(f"{len(self.cutoffs)} models, {period(self.cutoffs[0])} to {period(self.cutoffs[-1])}")
         elif self.cutoffs:
@@ -135,6 +146,8 @@ def legend(summary: pd.DataFrame) -> list[str]:
         )
     if summary["seeds"].max() > 1:
         sentences.append("In brackets: the standard deviation over seeds.")
+    if (summary["periods_compared"] > 0).any():
+        sentences.append(BEATS_FROZEN)
     marked, beats = (
         summary[[f"{mean}_{what}" for mean in HEADINGS]].to_numpy(bool) for what in ("highlight", "beats_oracle")
     )
@@ -176,13 +189,15 @@ def _line(by_column: Mapping[TableColumn, Mapping[str, Any]], columns: Sequence[
         group=row["group"],
         is_oracle=row["is_oracle"],
         seeds=row["seeds"],
-        nominal=row["tokens"] if row["is_oracle"] else row["target_tokens"],
+        nominal=row["tokens"] if row["is_oracle"] or row["is_frozen"] else row["target_tokens"],
         parameters=row["parameters"],
         values=tuple(_value(by_column.get(score), mean) for score in columns for mean in HEADINGS),
         costs={name: row[name] for name in ("tokens", "flops", "executed_tokens", "executed_flops")},
-        oracle_ratio=math.nan if row["is_oracle"] else row["oracle_ratio"],
+        oracle_ratio=math.nan if row["is_oracle"] or row["is_frozen"] else row["oracle_ratio"],
         core=_core(row),
         cutoffs=tuple(row["cutoffs"].split()),
+        is_frozen=row["is_frozen"],
+        better_than_frozen=_better(by_column.get(columns[0])) if columns else (0, 0),
         forgetting=_forgetting(by_column.get(columns[0])) if columns else None,
     )
 
@@ -213,6 +228,10 @@ def _forgetting(row: Mapping[str, Any] | None) -> TableValue | None:
     missing = row["backward_missing"]
     text = quantity(TaskMetric(row["metric"])).text(row["forgetting"])
     return TableValue(row["forgetting"], text, "", "", False, row["backward_cells"], missing)
+
+
+def _better(row: Mapping[str, Any] | None) -> tuple[int, int]:
+    return (0, 0) if row is None else (row["periods_better_than_frozen"], row["periods_compared"])
 
 
 def _core(row: Mapping[str, Any]) -> TableValue:

@@ -39,7 +39,7 @@ def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences:
     what = quantity(view.metric)
     matrices = [what.scale * method.mean for method in view.methods]
     reference = None if view.reference is None else what.scale * view.reference
-    shown = [what.scale * view.relative(method.mean) for method in view.methods]
+    shown = [what.scale * view.relative(one.mean) for one in view.methods if not one.method.frozen_of]
     low, high = spread([*matrices, *([] if reference is None else [reference])])
     lowest, highest = spread(matrices)
     step = (high - low) / (MISSING - 1) or 1.0
@@ -64,7 +64,7 @@ def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences:
         "carried": [_carried(method) for method in view.methods],
         "curves": [_curve(view, method, what) for method in view.methods],
         "unit": period.name,
-        "lags": [_lag(view, method, period) for method in view.methods],
+        "lags": [None if method.method.frozen_of else _lag(view, method, period) for method in view.methods],
         "differences": _differences(view, summary, differences, what),
     }
 
@@ -109,7 +109,8 @@ def _means(view: View, summary: pd.DataFrame, what: Quantity) -> list[str]:
     values = {line.method: line.values for line in own}
     return [
         " · ".join(
-            f"{name}\u00a0{what.text(value.exact)}" for name, value in zip(HEADINGS.values(), values[m.method.name])
+            f"{name}\u00a0{what.text(value.exact)}"
+            for name, value in zip(HEADINGS.values(), values.get(m.method.name, ()))
         )
         for m in view.methods
     ]

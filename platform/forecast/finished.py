@@ -110,6 +110,8 @@ def finished(plan: Plan, result: StudyResult, preset: Preset | None = None, once
     scored = np.any([~np.isnan(one.by_seed).all(axis=0) for one in view.methods], axis=0)  # a period may have no row
     runs, left_out, known = list[TrainedRun](), dict[str, str](), set[object]()
     for one in view.methods:
+        if one.method.frozen_of:
+            continue  # a law is fitted to what was trained
         own = facts[one.method.name]
         whole = ~np.isnan(one.by_seed[:, cells.counted & scored]).any(axis=1)
         reason = _reason(own, one.method.is_oracle, bool(whole.any()))

@@ -68,7 +68,7 @@ def _wins(competing: Sequence[Line]) -> str:
 
 def _competing(rows: Sequence[Line]) -> Iterator[tuple[Block, list[Line]]]:
     """Yield the continual runs of each block whose values are of one kind."""
-    for block in blocks([line for line in rows if not line.is_oracle]):
+    for block in blocks([line for line in rows if not (line.is_oracle or line.is_frozen)]):
         of: dict[object, list[Line]] = {}
         for line in block.lines:
             of.setdefault((line.values[0].metric, line.values[0].is_regret), []).append(line)

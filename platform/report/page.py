@@ -138,8 +138,8 @@ def _of_run(report: Report, files: Sequence[str]) -> dict[str, object]:
 
 def _colors(results: Sequence[StudyResult]) -> dict[tuple[str, str], str]:
     """Return the colour of each method of each study."""
-    styles = palette.styles([study.methods for study in results])
-    return {(s.name, m.name): style.color for s, own in zip(results, styles) for m, style in zip(s.methods, own)}
+    styles = palette.styles([study.all_methods for study in results])
+    return {(s.name, m.name): style.color for s, own in zip(results, styles) for m, style in zip(s.all_methods, own)}
 
 
 def _read(name: str) -> str:

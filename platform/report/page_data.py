@@ -42,7 +42,7 @@ CONSTANTS: Mapping[str, object] = {
 def payload(report: Report) -> dict[str, Any]:
     """Return the numbers of all charts of a report."""
     labels = {(line.study, line.method): line.label for line in lines(report.summary)}
-    tasks, styles = tasks_of(report.results), palette.styles([study.methods for study in report.results])
+    tasks, styles = tasks_of(report.results), palette.styles([study.all_methods for study in report.results])
     studies = [
         _study(study, contaminations, labels, own_styles)
         | {
@@ -57,7 +57,7 @@ def payload(report: Report) -> dict[str, Any]:
     by_method = {
         (study.name, method.name): style
         for study, own in zip(report.results, styles)
-        for method, style in zip(study.methods, own)
+        for method, style in zip(study.all_methods, own)
     }
     sections = [
         {"id": one.id, "charts": [chart.payload(lambda *of: by_method.get(of), one.id) for chart in one.charts]}
@@ -80,7 +80,8 @@ def _study(
 ) -> dict[str, object]:
     methods = [
         {"name": m.name, "label": labels.get((study.name, m.name), m.name), "oracle": m.is_oracle, **asdict(style)}
-        for m, style in zip(study.methods, styles)
+        | ({"frozen": True} if m.frozen_of else {})
+        for m, style in zip(study.all_methods, styles)
     ]
     return {
         "name": study.name,

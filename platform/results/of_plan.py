@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, count
 from typing import Any
 
 from ticlm.core.errors import InputError
-from ticlm.methods.method import Continual
+from ticlm.methods.method import Continual, Method
 from ticlm.platform.results.built_sets import built_sets
 from ticlm.platform.results.cell_frames import cell_frames
 from ticlm.platform.results.facts import fact_frame
@@ -25,10 +26,13 @@ from ticlm.platform.results.tallies import CountedExamples, counted
 from ticlm.platform.study.costs import forward_flops
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run
 
 PER = {"rows": "token", "texts": "token", "questions": "answer"}
 """What a log-loss is counted per, by what a task scores one by one."""
+FROZEN = "frozen"
+"""Name of the first model, never updated, among the methods of a report."""
 POINTS = 40
 """Number of points of a round's learning-rate curve in a report."""
 
@@ -47,6 +51,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
     assert parameters is not None
     cells, static, missing = cell_frames(plan)
     sets, no_sets = built_sets(plan)
+    first_model, not_scored = _first_model(plan)
     study = plan.study
     tasks = [task for task in study.evaluations if task.axis == "period"]
     first = next(iter(plan.tree.runs))
@@ -54,16 +59,16 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         name=study.name,
         parameters=parameters,
         timeline=study.timeline,
-        methods=tuple(MethodResult(m.name, m.group, m.seeds, is_oracle=m.is_series) for m in study.methods),
+        methods=tuple(_method(plan, m) for m in study.methods),
         checkpoints=plan.checkpoints(),
         evaluated=plan.evaluated(),
         cells=cells,
-        costs=pd.DataFrame(_costs(plan, parameters)),
+        costs=pd.DataFrame(_with_first_model(_costs(plan, parameters), first_model)),
         rates=pd.DataFrame(_rates(plan), columns=list(RATE_COLUMNS)),
         reference=_reference(plan),
         target_tokens=_target(plan, first),
         external_inputs=tuple(external_inputs(plan)),
-        missing=(*missing, *not_published, *no_sets),
+        missing=(*missing, *not_scored, *not_published, *no_sets),
         mid_round=mid_round,
         is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
@@ -79,7 +84,55 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         built_sets=sets,
         predictions=kept_predictions(plan),
         setup=None if request is None else setup(plan, request),
+        frozen=first_model,
     )
+
+
+def _first_model(plan: Plan) -> tuple[MethodResult | None, list[str]]:
+    """Return the first model of the first continual method as a rival that is never updated, and lines about why there
+    is none although the study has such a method.
+
+    All continual methods start from one round, which `initial` describes alone, so it needs no seed of theirs: one of
+    them has its cells. Only what is deployed beside a trunk may differ, even for the first period; then it is the first
+    method's.
+    """
+    runs = [run for run in plan.tree.runs if isinstance(run.method, Continual)]
+    if not runs:
+        return None, []
+    run, first = runs[0], runs[0].labels[0]
+    if not plan.study.scores(run.method, first):
+        return None, [
+            f"{FROZEN}: evaluate.checkpoints leaves out {first}, so no row says what doing nothing would give"
+        ]
+    return MethodResult(_free_name(plan.study), "reference", (run.seed,), frozen_of=run.method.name), []
+
+
+def _free_name(study: Study) -> str:
+    """Return the name of the model that is never updated: that of no method of the study."""
+    taken = {method.name for method in study.methods}
+    names = chain((FROZEN, "never-updated"), (f"{FROZEN}-{number}" for number in count(2)))
+    return next(name for name in names if name not in taken)
+
+
+def _method(plan: Plan, method: Method) -> MethodResult:
+    """Return a method as the report shows it; of an Oracle series also which cutoff is the first model of the runs."""
+    shared = ""
+    if method.is_series:
+        first = {run.rounds[run.labels[0]] for run in plan.tree.runs if isinstance(run.method, Continual)}
+        own = next(run for run in plan.tree.runs if run.method.name == method.name)
+        shared = next((label for label, key in own.rounds.items() if key in first), "")
+    return MethodResult(method.name, method.group, method.seeds, method.is_series, first_cutoff=shared)
+
+
+def _with_first_model(costs: Iterable[dict[str, Any]], frozen: MethodResult | None) -> Iterator[dict[str, Any]]:
+    """Yield costs, and after them those of the model that is never updated: what its first round cost, which the runs
+    have paid already."""
+    known = list(costs)
+    yield from known
+    if frozen is not None:
+        of = (frozen.frozen_of, frozen.seeds[0])
+        first = next(row for row in known if (row["method"], row["seed"]) == of)
+        yield first | {"method": frozen.name, "executed_tokens": 0, "executed_flops": 0.0}
 
 
 def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:

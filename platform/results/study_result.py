@@ -66,6 +66,16 @@ class MethodResult:
     seeds: tuple[int, ...]
     is_oracle: bool = False
     """Whether its models are trained from scratch: its row at checkpoint t is that of the newest cutoff ≤ t."""
+    frozen_of: str = ""
+    """Name of the method whose first model this is, never updated afterwards; empty for every other method."""
+    first_cutoff: str = ""
+    """The cutoff of an Oracle series whose model is the first model of the runs, trained once for both; empty if no
+    model is shared."""
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is trained period after period: neither an Oracle series nor the model that is never updated."""
+        return not self.is_oracle and not self.frozen_of
 
 
 @dataclass(frozen=True)
@@ -163,6 +173,15 @@ class StudyResult:
     """Columns PREDICTION_COLUMNS: what models answered to single probes. None if it was not kept."""
     setup: Setup | None = None
     """What was run; None for published results."""
+    frozen: MethodResult | None = None
+    """The first model of the runs, never updated: a rival that costs nothing more. Its cells are those of the method
+    that it names (`frozen_of`), so the frame of cells has no rows of its own. None if there is no run or no such cell.
+    """
+
+    @property
+    def all_methods(self) -> tuple[MethodResult, ...]:
+        """The methods, and after them the model that is never updated: what a report compares."""
+        return self.methods if self.frozen is None else (*self.methods, self.frozen)
 
     def metric(self, task: str) -> TaskMetric:
         """Return the metric by which a task's cells are compared."""
@@ -177,6 +196,15 @@ class StudyResult:
             return []
         mine = self.costs[(self.costs["method"] == method) & (self.costs["seed"] == seed)]
         return list(dict.fromkeys(map(str, mine["trained"])))
+
+    def cutoffs(self, method: MethodResult) -> list[str]:
+        """Return the cutoffs of the scored models of an Oracle series, oldest first; none for other methods. What was
+        published lacks models that have a cost."""
+        if not method.is_oracle:
+            return []
+        frames = (self.cells, self.static)
+        trained = {label for frame in frames for label in frame.loc[frame["method"] == method.name, "trained"]}
+        return sorted(trained, key=self.timeline.index)
 
 
 def as_frame(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from ticlm.core.integrity.records import read_record
 from ticlm.core.signals import join
 from ticlm.core.store import Store
 from ticlm.platform.analysis import conventions
+from ticlm.platform.analysis.leaders import runs
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.wanted.asked import keys_by_place
@@ -125,7 +126,7 @@ class Trial:
 def scores(made: Plan) -> dict[str, PeriodScores]:
     """Return the backward, in-distribution and forward means of every continual method, over the cells it has."""
     summary = summarize([collect.study_result(made)], conventions.named())
-    rows = summary[(summary["source"] == "") & ~summary["is_oracle"]]
+    rows = runs(summary[summary["source"] == ""])
     columns = ("method", "backward", "in_distribution", "forward")
     return {name: PeriodScores(*means) for name, *means in rows[list(columns)].itertuples(index=False)}
 

@@ -21,10 +21,23 @@ function costChart(studies, name, unit, log) {
     }));
     return { ...styled(method), first: method.oracle, points };
   }) : []));
+  extendFrozen(studies.flatMap((one, k) => (shown[k] ? one.methods : [])), series);
   const y = { label: `mean ${metric.measured}, ${better({ metric })}`, format: signed };
   const x = { label: `cumulative cost, ${unit === "flops" ? "FLOPs" : unit}`, format: unit === "flops" ? scientific : count, log };
   return { series, x, y, annotate: true, named: true };
 }
+
+/** Draws a model that is never updated as a level line: it costs no more, however much the others train. */
+function extendFrozen(methods, series) {
+  const most = Math.max(...series.flatMap((one) => one.points.map((point) => point.x)).filter(Number.isFinite));
+  series.forEach((one, i) => {
+    const [first] = one.points;
+    if (methods[i].frozen && first && first.x < most) one.points.push({ ...first, x: most, mark: null, label: "" });
+  });
+}
+
+/** The methods that are trained again and again, with their positions: only they have a matrix and lags worth a picture. */
+const trainedOnes = (study) => study.methods.map((method, index) => ({ method, index })).filter((one) => !one.method.frozen);
 
 /** What a method looks like in a chart. */
 const styled = ({ label, color, dash, marker }) => ({ name: label, color, dash, marker });
@@ -72,10 +85,10 @@ function timePoints(view, method, value, place, by, byPeriod) {
 /** Figure 5 of TiC-LM: how long after each evaluated period the best checkpoint for it was trained, in periods. */
 function lagChart(study, { evaluated, places, lags, unit }, hidden = new Set()) {
   /** Methods other than `i` whose lag on period `j` is the same, since their points hide each other. */
-  const same = (i, j) => study.methods.filter((one, k) => k !== i && lags[k].distances[j] === lags[i].distances[j] && !hidden.has(one.label)).map((one) => one.label);
+  const same = (i, j) => study.methods.filter((one, k) => k !== i && !one.frozen && lags[k].distances[j] === lags[i].distances[j] && !hidden.has(one.label)).map((one) => one.label);
   const also = (names) => (names.length ? [`also ${names.slice(0, 4).join(", ")}${names.length > 4 ? ` and ${names.length - 4} more` : ""}`] : []);
-  const series = study.methods.map((method, i) => ({
-    ...styled(method),
+  const series = trainedOnes(study).map(({ method, index: i }) => ({
+    ...styled(method), told: lags[i].told,
     points: lags[i].distances.map((distance, j) => ({
       x: places[j], y: distance ?? NaN, mark: evaluated.length > MANY ? null : lags[i].edge[j] ? "hollow" : "full",
       tip: () => [`evaluated on ${pretty(evaluated[j])}, best trained to ${pretty(lags[i].best[j] ?? "")}`, `${plus(distance ?? NaN, 1)} ${unit}s${lags[i].edge[j] ? ", its first or last model" : ""}`, ...also(same(i, j))],

@@ -41,16 +41,17 @@ function viewFigures(study, view) {
   const found = [["matrices", matrices(study, view)], ["cost", costSheet(study, view)], ["over-time", overTime(study, view)]];
   if (hasLags(study, view)) {
     const spec = lagChart(study, view);
-    spec.series = spec.series.map((one, i) => ({ ...one, name: `${one.name}: ${view.lags[i].told}` }));
+    spec.series = spec.series.map((one) => ({ ...one, name: `${one.name}: ${one.told}` }));
     found.push(["lag", lineSheet(view.title, [spec])]);
   }
   return found.map(([kind, svg]) => [[kind, study.name, view.name], svg]);
 }
 
 function matrices(study, view) {
-  const across = Math.min(4, study.methods.length);
+  const trained = trainedOnes(study);
+  const across = Math.min(4, trained.length);
   const colors = scaleOf([view]); // once: it reads every matrix of the view
-  const panels = study.methods.map((method, i) => {
+  const panels = trained.map(({ method, index: i }) => {
     const chart = heatmap(study, view, i, 320, { room: 640, scale: colors });
     return { title: method.label, note: view.means[i], chart };
   });
@@ -62,7 +63,7 @@ function overTime(study, view) {
   const { values } = numbers(view);
   const known = values.flatMap((matrix) => Array.from(matrix).filter(Number.isFinite));
   const span = known.length ? known.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]) : [];
-  const panels = study.methods.map((method, i) => {
+  const panels = trainedOnes(study).map(({ method, index: i }) => {
     const spec = timeChart(study, view, i, "value");
     spec.y.span = span;
     return { title: method.label, chart: lineChart(spec, 440) };

@@ -86,20 +86,20 @@ function drawScale() {
 }
 
 /** The heat maps that are shown, [{study, view, index}], in the order of their boxes. */
-const maps = () => shown().flatMap((one) => one.study.methods.map((_, index) => ({ ...one, index })));
+const maps = () => shown().flatMap((one) => trainedOnes(one.study).map(({ index }) => ({ ...one, index })));
 
 function drawHeatmaps() {
   drawScale();
   let at = 0;
   $("heatmaps").className = "maps";
   $("heatmaps").replaceChildren(...shown().flatMap(({ study, view }) => {
-    const figures = study.methods.map((method, i) => {
+    const figures = trainedOnes(study).map(({ method, index: i }) => {
       const place = at++;
       const open = element("button", { type: "button", title: "Enlarge", ariaLabel: `Enlarge ${method.label}`, onclick: () => enlarge(place) }, "⤢");
       const caption = element("figcaption", {}, element("span", {}, method.label), open, element("small", {}, view.means[i]));
       return element("figure", {}, caption, element("div", { className: "map" }));
     });
-    return [...(shown().length > 1 ? [element("h3", {}, study.name)] : []), element("div", { className: study.methods.length < 4 ? "grid few" : "grid" }, ...figures)];
+    return [...(shown().length > 1 ? [element("h3", {}, study.name)] : []), element("div", { className: figures.length < 4 ? "grid few" : "grid" }, ...figures)];
   }));
   drawMaps();
 }
@@ -153,7 +153,7 @@ function drawTime() {
   const options = valuesOf(view());
   const value = options.some(([name]) => name === settings.value) ? settings.value : options[0][0];
   switcher("time-value", options, value, (name) => ((settings.value = name), drawTime()));
-  const methods = [...new Set(shown().flatMap((one) => one.study.methods.map((method) => method.name)))];
+  const methods = [...new Set(shown().flatMap((one) => trainedOnes(one.study).map(({ method }) => method.name)))];
   const method = methods.includes(settings.method) ? settings.method : methods[0];
   fill($("time-method"), methods, methods.indexOf(method), (i) => ((settings.method = methods[i]), drawTime()));
   const lines = [["checkpoints", "A line per checkpoint"], ["periods", "A line per evaluated period"]];
@@ -174,7 +174,7 @@ function drawLag() {
   const of = shown().filter((one) => hasLags(one.study, one.view));
   if (!section("lag", of.length)) return;
   showBeside("lag-chart", of, of.map((one) => lagChart(one.study, one.view, hidden.lag)), hidden.lag);
-  $("lag-told").replaceChildren(...of.flatMap((one) => one.study.methods.map((method, i) => element("li", {}, element("b", {}, method.label), `: ${one.view.lags[i].told}`))));
+  $("lag-told").replaceChildren(...of.flatMap((one) => trainedOnes(one.study).map(({ method, index: i }) => element("li", {}, element("b", {}, method.label), `: ${one.view.lags[i].told}`))));
 }
 
 function drawDifferences() {

@@ -45,8 +45,9 @@ def without_periods(results: Sequence[StudyResult], summary: pd.DataFrame) -> Pa
 
 def _means(study: StudyResult, summary: pd.DataFrame) -> Iterator[Headline]:
     """Yield the three means of the tasks that no table of another benchmark is about, or of the first one with a
-    log-loss where there is no other. Bold is what is bold in the summary."""
-    dated = summary[(summary["task"] != "") & (summary["source"] == "")]
+    log-loss where there is no other. Bold is what is bold in the summary. The model that is never updated is a row of
+    the summary alone: other benchmarks have INITIAL."""
+    dated = summary[(summary["task"] != "") & (summary["source"] == "") & ~summary["is_frozen"]]
     tasks = list(dict.fromkeys(dated["task"]))
     other = {name.partition("/")[0] for one in study.tables for _, name in one.named()}
     main = [one for one in tasks if not other & {one, bare(one), whole_task(one), bare(whole_task(one))}]

@@ -40,13 +40,14 @@ def test_the_winner_is_named_with_its_lead_its_interval_and_its_cost() -> None:
     frame = differences([two], PRESET)
     row = frame[(frame["mean"] == "backward") & (frame["method_b"] == "replay-half")].iloc[0]
     assert row["method_a"] == "cyclic-cosine+ar" and row["low"] > 0
-    told = "replay-half is best on past periods (Bwd.), relative to oracle trained to 2024-07: "
-    told += f"{lead:.3f} nats better than cyclic-cosine+ar"
+    told = "replay-half is best on past periods (Bwd.): its perplexity is "
+    told += f"{100 * (1 - np.exp(-lead)):.1f}\u00a0% lower than that of cyclic-cosine+ar "
+    told += f"({lead:.3f} nats, 95\u00a0% interval {row['low']:.3f} to {row['high']:.3f})"
     assert answer.sentence.startswith(told)
-    assert f"(95\u00a0% interval {row['low']:.3f} to {row['high']:.3f})" in answer.sentence
     assert answer.sentence.endswith("for the same 336B tokens of training.")
     assert "not over seeds: each method was trained once" in answer.more
-    assert "The Oracle series cost" in answer.more and "6 of 12 checkpoints have an Oracle of their own" in answer.more
+    assert "The Oracle series (models trained from scratch) cost" in answer.more
+    assert "; its 12 rows are 7 models, each carried forward to the next." in answer.more
 
 
 def test_methods_whose_interval_holds_zero_are_not_told_apart() -> None:
@@ -66,10 +67,11 @@ def test_methods_whose_interval_holds_zero_are_not_told_apart() -> None:
     assert "is best" not in answer.sentence
 
 
-def test_without_a_reference_it_speaks_of_the_raw_loss_and_of_forgetting_against_ones_own_best() -> None:
+def test_without_a_reference_it_speaks_of_the_same_difference_and_of_forgetting_against_ones_own_best() -> None:
     raw = dataclasses.replace(chosen(plain(), ("cyclic-cosine+ar", "replay-half")), reference=None)
     (answer,) = answered(raw)
-    assert "has the lowest log-perplexity on past periods (Bwd.): " in answer.sentence
+    (relative,) = answered(chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle")))
+    assert answer.sentence == relative.sentence, "a reference cancels in every difference"
     assert "regret" not in answer.sentence + answer.more and "Oracle" not in answer.more
     lost = summarize([raw], PRESET).set_index("method")["forgetting"]
     assert f"has lost {lost['replay-half']:.3f} nats, cyclic-cosine+ar {lost['cyclic-cosine+ar']:.3f}." in answer.more
@@ -125,17 +127,20 @@ def test_over_one_period_there_is_no_interval_and_no_tie_is_claimed() -> None:
     summary, apart = summarize([two], PRESET), differences([two], PRESET)
     apart[["low", "high"]] = np.nan
     (answer,) = answers([two], summary, apart)
-    assert "(one period is too few for an interval)" in answer.sentence
+    assert "one period is too few for an interval)" in answer.sentence
     assert "told apart" not in answer.sentence + answer.more and "Intervals" not in answer.more
 
 
-def test_oracles_of_their_own_are_counted_among_the_checkpoints_that_count() -> None:
+def test_the_rows_of_each_oracle_are_counted_among_the_checkpoints_that_count() -> None:
     two = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle"))
     preset = Preset(default=Convention(first_checkpoint="201901"))
     (answer,) = answers([two], summarize([two], preset), differences([two], preset))
     later = [label for label in CHECKPOINTS if label >= "201901"]
-    own = sum(label in CUTOFFS for label in later)
-    assert 0 < own < len(later) and f"; {own} of {len(later)} checkpoints have an Oracle of their own" in answer.more
+    newest = [max(cutoff for cutoff in CUTOFFS if cutoff <= label) for label in later]
+    first, last = min(newest), max(newest)
+    assert 1 < newest.count(first) < len(later) == 7
+    told = f"; of its 7 rows, {newest.count(first)} are the model of {first[:4]}-{first[4:]}, "
+    assert told in answer.more and f" and {newest.count(last)} the model of {last[:4]}-{last[4:]}." in answer.more
 
 
 def test_what_was_forgotten_is_said_whoever_is_best() -> None:
@@ -151,3 +156,83 @@ def test_it_stands_first_on_the_page_before_the_charts_and_the_tables() -> None:
     html = page(chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle")))
     places = [html.index(part) for part in ('class="answer"', 'id="cost"', 'id="matrices"', 'id="summary"', 'id="run"')]
     assert places == sorted(places)
+
+
+def with_frozen(result: StudyResult, better_by: float) -> StudyResult:
+    """The study with the first model of its first method as a rival, on whose later periods every run is better by so
+    much than that model (worse, if it is negative)."""
+    runs = [method.name for method in result.methods if not method.is_oracle]
+    cells = result.cells.set_index(["task", "method", "trained", "evaluated"])["value"]
+    first = {key[3]: value for key, value in cells.items() if key[1:3] == (runs[0], CHECKPOINTS[0])}
+    rows = result.cells
+    later = rows["method"].isin(runs) & (rows["trained"] != CHECKPOINTS[0])
+    level = rows["evaluated"].map(first).astype(float) - better_by
+    level += 1e-3 * rows["method"].map({name: place for place, name in enumerate(runs)}).fillna(0)
+    noise = 1e-3 * (rows["evaluated"].map({label: place % 3 for place, label in enumerate(CHECKPOINTS)}) - 1.0)
+    start = rows["method"].isin(runs) & (rows["trained"] == CHECKPOINTS[0])
+    value = rows["value"].mask(later, level + noise).mask(start, rows["evaluated"].map(first).astype(float))
+    frozen = MethodResult("frozen", "reference", (1,), frozen_of=runs[0])
+    paid = result.costs[(result.costs["method"] == runs[0]) & (result.costs["trained"] == CHECKPOINTS[0])].head(1)
+    costs = pd.concat([result.costs, paid.assign(method="frozen", executed_tokens=0, executed_flops=0.0)])
+    return dataclasses.replace(result, cells=rows.assign(value=value), costs=costs, frozen=frozen)
+
+
+TWO = ("cyclic-cosine+ar", "replay-half", "oracle")
+
+
+def test_the_answer_begins_with_it_where_the_first_model_is_better_on_new_text_than_every_update() -> None:
+    lost = with_frozen(chosen(plain(), TWO), -0.1)
+    (answer,) = answered(lost)
+    means = summarize([lost], PRESET).set_index("method")["in_distribution"]
+    gap = means["cyclic-cosine+ar"] - means["frozen"]
+    told = "None of these updates paid: on new text (ID) the first model, never updated (frozen), is better than even "
+    told += f"cyclic-cosine+ar, the best of them, its perplexity {100 * (1 - np.exp(-gap)):.1f}\u00a0% lower "
+    told += f"({gap:.3f} nats, "
+    assert answer.sentence.startswith(told)
+    assert answer.sentence.endswith("; cyclic-cosine+ar is better on the new text of 0 of 11 months.")
+    assert answer.more.startswith("cyclic-cosine+ar is best on past periods"), "then the methods are compared"
+    (alone,) = answered(with_frozen(chosen(plain(), ("replay-half", "oracle")), -0.1))
+    assert alone.sentence.startswith(
+        "Updating did not pay: on new text (ID) the first model, never updated (frozen), is"
+    )
+
+
+def test_what_the_best_update_gains_over_none_follows_the_comparison_of_methods() -> None:
+    won = with_frozen(chosen(plain(), TWO), 0.2)
+    (answer,) = answered(won)
+    assert answer.sentence.startswith("cyclic-cosine+ar is best on past periods (Bwd.)")
+    assert answer.more.startswith(
+        "Updating paid: on new text (ID) cyclic-cosine+ar, the best there, is better than the "
+    )
+    assert "and is better on the new text of 11 of 11 months; on past periods it is better" in answer.more
+    (alone,) = answered(with_frozen(chosen(plain(), ("cyclic-cosine+ar", "oracle")), 0.2))
+    assert alone.sentence.startswith("Updating paid: on new text (ID) cyclic-cosine+ar is better than the first model")
+    assert alone.more.startswith("cyclic-cosine+ar, regret against oracle") and "no other method" not in alone.more
+
+
+def test_updates_that_cannot_be_told_from_none_are_not_said_to_have_paid() -> None:
+    (answer,) = answered(with_frozen(chosen(plain(), TWO), 0.0))
+    assert answer.sentence.startswith("None of these updates is sure to have paid: on new text (ID) cyclic-cosine+ar, ")
+    assert "cannot be told apart from the first model, never updated (frozen)" in answer.sentence
+
+
+def test_of_accuracy_the_first_model_is_a_rival_too() -> None:
+    result = dataclasses.replace(chosen(plain("wiki-qa@1"), TWO), reference=None)
+    frozen = MethodResult("frozen", "reference", (1,), frozen_of=TWO[0])
+    paid = result.costs[(result.costs["method"] == TWO[0]) & (result.costs["trained"] == CHECKPOINTS[0])]
+    rows, costs = result.cells, pd.concat([result.costs, paid.assign(method="frozen")])
+    shifted = rows["value"].where(rows["trained"] == CHECKPOINTS[0], rows["value"] - 0.2)
+    (answer,) = answered(dataclasses.replace(result, cells=rows.assign(value=shifted), costs=costs, frozen=frozen))
+    assert answer.sentence.startswith("None of these updates paid") and " points, 95" in answer.sentence
+    assert "perplexity" not in answer.sentence
+
+
+def test_oracles_that_are_the_first_model_itself_are_named_and_priced_as_that() -> None:
+    won = with_frozen(chosen(plain(), TWO), 0.2)
+    oracle = dataclasses.replace(won.methods[-1], first_cutoff=CUTOFFS[0])
+    kept = (won.cells["method"] != "oracle") | won.cells["trained"].isin([CUTOFFS[0], CUTOFFS[-1]])
+    paid = (won.costs["method"] != "oracle") | won.costs["trained"].isin([CUTOFFS[0], CUTOFFS[-1]])
+    methods = (*won.methods[:-1], oracle)
+    (answer,) = answered(dataclasses.replace(won, cells=won.cells[kept], costs=won.costs[paid], methods=methods))
+    assert "; of its 12 rows, 11 are the first model itself (not retrained) and 1 the model of 2024-07." in answer.more
+    assert " times as much as one run (0.3 of that for the first model, which every method starts from)" in answer.more

@@ -10,6 +10,7 @@ from ticlm.core.accounting import Lineage
 from ticlm.core.examples import Example, ExamplesInfo, PeriodExamples, publish
 from ticlm.core.periods import Calendar
 from ticlm.core.store import Store
+from ticlm.platform.analysis.leaders import runs
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.eval.wanted.asked import keys_by_place
 from ticlm.platform.papers.ckl.part import Fuar
@@ -116,7 +117,7 @@ def test_a_cell_whose_losses_are_no_numbers_is_missing_under_that_reason(made: P
         "1 cells: perplexity@1 has nothing to average: all, as a loss is not a number",
         "pages@1: 1 texts left out: no token to score",
     )
-    rows = summarize([found]).set_index("task")
+    rows = runs(summarize([found])).set_index("task")
     assert rows["missing"].to_dict() == {"perplexity@1": 1, "tic-math@1": 0, "pages@1": 1}
 
 
@@ -126,7 +127,7 @@ def test_periods_that_hold_the_same_data_share_what_was_scored(toy_root: Path, t
     assert len({key for (_, task, _), key in keys.items() if task == "pages@1"}) == 2  # one for each checkpoint
     found = scored(made, pages={"nll": 1.0, EMPTY: 1})
     assert found.missing == ("pages@1: 2 texts left out: no token to score",)
-    assert summarize([found])["missing"].tolist() == [0, 0, 0]
+    assert runs(summarize([found]))["missing"].tolist() == [0, 0, 0]
     # a period that came later, with the same data, is not scored again
     assert made.store is not None
     for weights in {weights for weights, _ in keys.values()}:
@@ -134,7 +135,7 @@ def test_periods_that_hold_the_same_data_share_what_was_scored(toy_root: Path, t
         for name in made.store.files(f"cells/{weights[:16]}"):
             made.store.remove(f"cells/{weights[:16]}/{name}")
         write_cells(made.store, kept)
-    rows = summarize([study_result(made)]).set_index("task")
+    rows = runs(summarize([study_result(made)])).set_index("task")
     assert rows["missing"].to_dict() == {"perplexity@1": 2, "tic-math@1": 0, "pages@1": 0}
 
 
