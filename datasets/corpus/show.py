@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from rich.console import Group
 from rich.text import Text
 
+from ticlm.core.accounting import NAMED_SOURCES, largest
 from ticlm.core.corpus import Corpus, CorpusInfo, PeriodManifest, chosen
 from ticlm.core.quantities import size
 from ticlm.datasets.corpus import build_records
@@ -17,10 +18,7 @@ from ticlm.datasets.corpus.show_tables import balance, census_tables, numbered, 
 from ticlm.datasets.corpus.totals import Totals, is_part
 
 SUBSETS = 6
-"""The largest subsets of the text that get a column; all others share one."""
-
-SOURCES = 10
-"""Sources that are named, the largest first; the JSON names all."""
+"""The largest subsets of the text that get a column, so that a table fits 100 characters; all others share one."""
 SAID = {TAIL: "tokens left over at the ends of periods"}
 """What reasons of records are called here."""
 WIDEST = 8
@@ -110,9 +108,10 @@ def _rows(total: Totals, splits: Sequence[str]) -> list[str]:
 def _parts(manifests: Manifests, total: Totals) -> list[Group]:
     """Return tables of the rows of each part of held-out text, and of the share of the train tokens of each subset."""
     parts = [split for split in total.splits if is_part(split)]
-    subsets = sorted(filter(None, total.subsets), key=lambda name: -total.subsets[name])  # not those in none
-    groups = {name: [name] for name in subsets[:SUBSETS]}
-    if rest := subsets[SUBSETS:]:
+    subsets = [name for name in total.subsets if name]  # not those in none
+    shown = largest(subsets, total.subsets)[:SUBSETS]
+    groups = {name: [name] for name in shown}
+    if rest := [name for name in subsets if name not in groups]:
         groups[f"{len(rest)} others"] = rest
 
     def row(one: Totals) -> list[str]:
@@ -147,10 +146,10 @@ def _about(info: CorpusInfo, total: Totals) -> list[str]:
 def _sources(names: Sequence[str], total: Totals) -> str:
     """Return the names of sources; of more than ten, their number and the ten with the most text."""
     listed = [name or "(none)" for name in names]
-    if len(names) <= SOURCES:
+    if len(names) <= NAMED_SOURCES:
         return ", ".join(listed)
-    largest = sorted(names, key=lambda name: -total.subsets.get(name, 0))[:SOURCES]
-    return f"{len(names):,}, the largest: {', '.join(name or '(none)' for name in largest)}"
+    first = (name or "(none)" for name in largest(names, total.subsets))
+    return f"{len(names):,}, the largest: {', '.join(first)}"
 
 
 def _lineage(manifests: Manifests, period: str | None) -> list[str]:

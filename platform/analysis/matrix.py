@@ -97,8 +97,21 @@ class View:
 
     def cells(self, preset: Preset) -> Cells:
         """Return which cells [checkpoint, evaluated] are backward, in-distribution and forward by the task's
-        convention. A cell that the convention leaves out, or that the task does not ask for, is none of the three."""
-        return preset.of(self.task).cells(*self.axes()).within(self.asked)
+        convention. A cell that the convention leaves out, that the task does not ask for, or that is of a period
+        without text of the source, is none of the three."""
+        return preset.of(self.task).cells(*self.axes()).within(self.asked & self.has_text)
+
+    @cached_property
+    def has_text(self) -> NDArray[np.bool_]:
+        """Which evaluated periods have text of the source: those with a cell of any method, or all of them for the
+        whole text, of which every period must have some.
+
+        A source that is silent in a month is compared over the others, which are the same for all methods. Where one
+        method lacks a cell that another one has, the cell is missing.
+        """
+        if not self.source:
+            return np.ones(len(self.evaluated), bool)
+        return np.any([~np.isnan(one.values).all(axis=(0, 1)) for one in self.methods], axis=0)
 
     @cached_property
     def asked(self) -> NDArray[np.bool_]:

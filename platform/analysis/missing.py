@@ -22,17 +22,38 @@ def missing(results: Sequence[StudyResult], preset: Preset, seen: Sequence[Seque
     for study, of in zip(results, seen):
         if not of and not len(study.static):
             lines.append(f"{study.name}: no cells at all, so it is not shown")
-        lines += [line for view in of for line in _cells(view, preset)]
+        lines += [*_silent_sources(study, of), *(line for view in of for line in _cells(view, preset))]
     return lines
+
+
+def _silent_sources(study: StudyResult, of: Sequence[View]) -> Iterator[str]:
+    """Yield a line for each task some of whose sources have no held-out text in some periods, or in any."""
+    trained = {name for text in study.text for name in text.shares}
+    by_task: dict[str, list[View]] = {}
+    for view in of:
+        if view.source:
+            by_task.setdefault(view.task, []).append(view)
+    for task, views in by_task.items():
+        gaps = {view.source: int((~view.has_text).sum()) for view in views if not view.has_text.all()}
+        held_out = {view.source for view in views}
+        # Subsets of the train text need not be the sources by which held-out text is told apart.
+        silent = len(trained - held_out) if trained & held_out else 0
+        told = []
+        if gaps:
+            worst = max(gaps, key=lambda name: (gaps[name], name))
+            told.append(
+                f"{len(gaps):,} of {len(views) + silent:,} sources have no held-out text in some periods, and are "
+                f"compared over the others (e.g. {worst}: none in {gaps[worst]} of {len(views[0].evaluated)})"
+            )
+        if silent:
+            told.append(f"{silent:,}{'' if gaps else f' of {len(views) + silent:,} sources'} have none at all")
+        if told:
+            yield f"{study.name}, {task}: {'; '.join(told)}"
 
 
 def _cells(view: View, preset: Preset) -> Iterator[str]:
     where = f"{view.study.name}, {view.name}"
-    known = np.ones(len(view.evaluated), bool)
-    if view.source:  # a source need not have text in every period
-        known = np.any([~np.isnan(method.by_seed).all(axis=(0, 1)) for method in view.methods], axis=0)
-        if gone := int((~known).sum()):
-            yield f"{where}: {gone} of {len(known)} periods have no held-out text of this source"
+    known = view.has_text
     if view.reference is not None and (gone := int(np.isnan(view.reference[known]).sum())):
         yield f"{where}, reference: {gone} of {len(view.reference)} periods are missing"
     counted = view.cells(preset).counted & known

@@ -8,6 +8,7 @@ training.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Arr
     quantities are drawn together, so that memory does not grow with them.
     """
     units = len(sums)
-    weights = np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), RESAMPLES).astype(float)
+    weights = _weights(units, seed)
     with np.errstate(invalid="ignore"):
         whole = sums.sum(0) / counts.sum(0)
     low, high = np.full(len(whole), np.nan), np.full(len(whole), np.nan)
@@ -96,6 +97,15 @@ def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Arr
         part = slice(first, first + AT_ONCE)
         low[part], high[part] = _ends(weights, sums[:, part], counts[:, part])
     return whole, low, high
+
+
+@lru_cache(maxsize=2)
+def _weights(units: int, seed: int) -> Array:
+    """Return how often each unit is drawn in each resample, float64[resample, unit]. Drawing takes 17 ms for 13 units,
+    and the 211 views of a study with many sources use the same draws."""
+    drawn = np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), RESAMPLES).astype(float)
+    drawn.setflags(write=False)
+    return drawn
 
 
 def _ends(weights: Array, sums: Array, counts: Array) -> tuple[Array, Array]:

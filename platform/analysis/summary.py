@@ -36,12 +36,19 @@ def mark(rows: Sequence[Row]) -> None:
     run.
 
     A mean with missing cells is over other cells than those of its rivals, so it is neither marked nor compared. Regret
-    is never compared with raw values, nor one metric with another.
+    is never compared with raw values, nor one metric with another. A source that is silent in a period misses nothing
+    there (`View.has_text`): its rows compete over the periods that have text, with rows over the same periods alone.
     """
+    blocks: dict[object, list[Row]] = {}  # of 633 rows each looked at all others before: 400,000 looks
+    runs_of: dict[int, dict[tuple[str, str], Row]] = {}
     for row in rows:
-        block = [r for r in rows if r["block"] == row["block"] and _task(r) == _task(row)]
-        rivals = [r for r in block if _kind(r) == _kind(row)]
-        series = _series(row, rows)
+        blocks.setdefault((row["block"], *_task(row)), []).append(row)
+        runs_of.setdefault(row["block"], {})[row["study"], row["method"]] = row
+    oracles = [row for row in rows if row["is_oracle"]]
+    for row in rows:
+        block = blocks[row["block"], *_task(row)]
+        rivals = [r for r in block if _kind(r) == _kind(row) and (not row["source"] or r["_axes"] == row["_axes"])]
+        series = _series(row, oracles)
         compared = _compared(row, series)
         row["checkpoints"], row["compared_checkpoints"] = len(row["_axes"][0]), len(compared)
         row["own_checkpoints"] = sum(label in row["_labels"] for label in row["_axes"][0])
@@ -52,8 +59,7 @@ def mark(rows: Sequence[Row]) -> None:
             row[f"{mean}_beats_oracle"] = bool(behind < 0)
             within = margin if row["highlight"] == "beats_or_within_std" else 0.0
             row[f"{mean}_highlight"] = bool(behind < 0 or (behind <= within and within > 0))
-        runs = {(r["study"], r["method"]): r for r in rows if r["block"] == row["block"]}
-        runs[row["study"], row["method"]] = row
+        runs = runs_of[row["block"]] | {(row["study"], row["method"]): row}
         alike = [r for r in runs.values() if r["core_trained"] == row["core_trained"]]
         row["core_best"] = _is_best(row, alike, "core", _deviation(alike, "core_std"))
 
@@ -72,10 +78,10 @@ def _deviation(block: Sequence[Row], name: str) -> float:
     return float(np.sqrt(np.mean(spread))) if spread else 0.0
 
 
-def _series(row: Row, rows: Sequence[Row]) -> Row | None:
+def _series(row: Row, every: Sequence[Row]) -> Row | None:
     """Return the Oracle series to compare a run with: that of its study, else one of its size, over the same cells;
     None if there is none. Sets the `oracle_ratio` of the row."""
-    oracles = [r for r in rows if r["is_oracle"] and r["parameters"] == row["parameters"]]
+    oracles = [r for r in every if r["parameters"] == row["parameters"]]
     oracles.sort(key=lambda r: r["study"] != row["study"])
     row["oracle_ratio"] = (
         oracles[0]["tokens"] / row["tokens"] if oracles and oracles[0]["tokens"] and row["tokens"] else np.nan
@@ -134,7 +140,7 @@ COSTS = ("tokens", "flops", "executed_tokens", "executed_flops")
 
 NO_TASK: Row = {
     **{"metric": "", "higher_is_better": False, "relative": False, "task": "", "source": "", "highlight": "beats"},
-    **{"oracle_rows": "own", "missing": 0, "final": np.nan, "forgetting": np.nan},
+    **{"oracle_rows": "own", "missing": 0, "periods": 0, "evaluated_periods": 0, "final": np.nan, "forgetting": np.nan},
     **{"periods_better_than_frozen": 0, "periods_compared": 0, "rows_by_cutoff": ""},
     **{"_axes": ([], []), "_sums": {mean: {} for mean in MEANS}, "_labels": ()},
 }
@@ -154,6 +160,8 @@ def summarize(
       cells count is the preset's convention for the task (`standard` if no preset is given).
     - `*_best`, `*_beats_oracle`, `*_highlight`, `compared_checkpoints` (of `checkpoints`) and `oracle_ratio` are
       explained at `mark`.
+    - `periods` counts the evaluated periods that have text of the row's source, of all `evaluated_periods`; the means
+      are over these alone. For the whole text they are all periods: where it has no cell, the cell is missing.
     - `cutoffs` are those of an Oracle series, separated by spaces; `rows_by_cutoff` says at how many checkpoints each
       of its models stands (`202301:12`), an older one where there is none of the checkpoint; `own_checkpoints` counts
       the checkpoints that a model of the row was trained to.
@@ -198,12 +206,13 @@ def _rows(results: Sequence[StudyResult], preset: Preset, seen: Sequence[Sequenc
             tokens, place = (study.target_tokens, all_axes.index(axes)) if method.is_run else (0, 0)
             block = (study.parameters, study.reference is None, method.is_oracle, not method.is_run, tokens, place)
             whole = _spent(study, method.name) | _core(study, method.name) | {"_block": block}
+            identity = _identity_columns(study, method)
             for view, cells in zip(of, counted):
                 if method.frozen_of and np.isnan(view.methods[number].values).all():
                     continue  # a task that does not ask the first model has no such row, rather than an empty one
-                yield _row(view, view.methods[number], preset.of(view.task), cells) | whole
+                yield identity | _row(view, view.methods[number], preset.of(view.task), cells) | whole
             if not of and len(study.static):
-                yield _identity_columns(study, method) | NO_TASK | _means([]) | whole
+                yield identity | NO_TASK | _means([]) | whole
 
 
 def _row(view: View, method: MethodView, convention: Convention, cells: Cells) -> Row:
@@ -212,7 +221,7 @@ def _row(view: View, method: MethodView, convention: Convention, cells: Cells) -
     counted = cells.counted
     overall = method.overall
     lost = forgetting(method.by_seed, view.metric.higher_is_better)[:, cells.backward]
-    return _identity_columns(view.study, method.method) | {
+    return {
         "metric": view.metric.name,
         "higher_is_better": view.metric.higher_is_better,
         "relative": view.reference is not None,
@@ -222,6 +231,8 @@ def _row(view: View, method: MethodView, convention: Convention, cells: Cells) -
         "oracle_rows": convention.oracle_rows,
         **_means(found),
         "missing": int(np.isnan(values[:, counted]).sum()),
+        "periods": int(view.has_text.sum()),
+        "evaluated_periods": len(view.evaluated),
         "final": overall[-1] if len(overall) else np.nan,
         "forgetting": float(nanmean(lost, axis=(0, 1))) if method.method.is_run else np.nan,
         "rows_by_cutoff": " ".join(method.rows_by_cutoff(counted.any(axis=1))),

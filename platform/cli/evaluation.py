@@ -42,6 +42,12 @@ def evaluate(
         typer.Option("--tasks", metavar="FILE", help="Score a model on these tasks: a YAML file, a URI, or `core`."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --tasks, print the scores as JSON.")] = False,
+    by: Annotated[
+        str, typer.Option("--by", metavar="period|source", help="With --tasks: `source` prints all, in every period.")
+    ] = "period",
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="With --tasks: also write every score here.")
+    ] = None,
     modules: Modules = None,
     again: Annotated[
         str | None,
@@ -67,8 +73,10 @@ def evaluate(
     if tasks is not None:
         if again is not None:
             raise InputError("--again scores a checkpoint of a study by the study's tasks: leave out --tasks")
-        _score_folder(name, tasks, root, set_, as_json)
+        _score_folder(name, tasks, root, set_, as_json, by, csv)
         return
+    if by != "period" or csv is not None:
+        raise InputError("--by and --csv show the scores of a model: give --tasks FILE too; a study has ticlm report")
     if (Path(name).expanduser() / "config.json").is_file():
         raise InputError(f"{name} is a model folder: say what to ask it with --tasks FILE")
     made = plan_of(name, root, set_)
@@ -104,7 +112,9 @@ def _import(modules: list[str] | None) -> None:
         extensions.module_at(name)
 
 
-def _score_folder(name: str, tasks: str, root: str, sets: list[str] | None, as_json: bool) -> None:
+def _score_folder(
+    name: str, tasks: str, root: str, sets: list[str] | None, as_json: bool, by: str, csv: Path | None
+) -> None:
     from dataclasses import replace
 
     from ticlm.core import settings
@@ -114,17 +124,29 @@ def _score_folder(name: str, tasks: str, root: str, sets: list[str] | None, as_j
     from ticlm.platform.cli.console import bars, console, say
     from ticlm.platform.eval import folder
 
+    if by not in ("period", "source"):
+        raise InputError(f"--by must be period or source, got {by}")
+    if csv is not None and not csv.expanduser().absolute().parent.is_dir():
+        raise InputError(f"--csv {csv}: the folder {csv.parent} is not there")
     scoring = settings.load(folder.Scoring, tasks, folder.FOLDER, sets or ())
     store = Store(absolute(root))
     work = folder.unit(store, name, scoring)
     with lease(store, f"eval {name}"), bars() as show:
         folder.run(replace(work, lease=store.lease), SILENT if as_json else show)
     rows = folder.scores(work)
+    if csv is not None:
+        from ticlm.platform.report.csv_file import write_csv
+
+        write_csv(folder.frame(rows), csv.expanduser())
     if as_json:
         print(folder.as_json(work, rows))
         return
     say(f"Scores of {name}")
-    console().print(folder.table(rows))
+    shown, left = folder.summed(rows) if by == "period" else (rows, 0)
+    console().print(folder.table(shown))
+    if len(shown) < len(rows):
+        rest = f", and {left:,} smaller ones" if left else ""
+        say(f"each source in each period{rest}: --by source, or --csv FILE")
     for line in folder.notes(store, work, rows):
         say(line)
 

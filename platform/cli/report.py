@@ -114,6 +114,8 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
             store.upload(Path(local), folder)
     for answer in report.answers:
         console().print(f"{answer.sentence} {answer.more}".strip())
+    for line in report.across.reasons:
+        console().print(f"{line}.")
     console().print(write.table(report.summary, results=report.results))
     for section in report.sections:
         for found in section.for_terminal():
@@ -125,6 +127,7 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
         "contamination": write.contamination_lines(report),
         "from outside": [line for result in report.results for line in result.external_inputs],
         "missing": report.missing,
+        "sources": report.other_sources,
         "set": set_lines(report.results),
     }
     for name, lines in notes.items():

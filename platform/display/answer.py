@@ -46,7 +46,7 @@ def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.Dat
         numbers = Numbers(study, task, rows, mine, bool(rows["relative"].iloc[0]))
         where = [study.name] if len(results) > 1 else []
         where += [f"on {title(task, tasks)}"] if own["task"].nunique() > 1 else []
-        sentence, more = _of(numbers)
+        sentence, more = _of(numbers, is_alone=len(results) == 1)
         head = ", ".join(where)
         if len(results) == 1:
             head = f"{head[:1].upper()}{head[1:]}"
@@ -65,7 +65,7 @@ def with_sentences(answers: Sequence[Answer], further: Iterable[tuple[str, str]]
     return list(made.values())
 
 
-def _of(numbers: Numbers) -> tuple[str, str]:
+def _of(numbers: Numbers, is_alone: bool) -> tuple[str, str]:
     mean = next((mean for mean in HEADINGS if len(numbers.ranked(mean)) > 1), None)
     against, alone = verdict(numbers), numbers.runs
     if mean is not None:
@@ -74,7 +74,7 @@ def _of(numbers: Numbers) -> tuple[str, str]:
             return sentence, more
         return (sentence, f"{against.sentence} {more}") if against.paid else (against.sentence, f"{sentence} {more}")
     if len(alone) == 1:
-        told, more = _alone(numbers), oracle_sentence(numbers, str(alone.index[0]), "backward")
+        told, more = _alone(numbers, is_alone), oracle_sentence(numbers, str(alone.index[0]), "backward")
         return (told, more) if against is None else (against.sentence, f"{told} {more}".strip())
     if len(alone):
         return "No two methods can be compared yet, because cells are missing (see Notes).", ""
@@ -175,7 +175,8 @@ def _caveat(numbers: Numbers) -> str:
     return f"Intervals are over the evaluated periods, for means over {' or '.join(map(str, seeds))} seeds."
 
 
-def _alone(numbers: Numbers) -> str:
+def _alone(numbers: Numbers, is_alone: bool) -> str:
+    """Speak of a study with one method; another study of the report may have one to compare it with."""
     rows = numbers.runs
     what, row = quantity(numbers.study.metric(numbers.task)), rows.iloc[0]
     shown = [
@@ -191,7 +192,7 @@ def _alone(numbers: Numbers) -> str:
     told = f"{rows.index[0]}, {name}{of}: {', '.join(shown)}, in {held}"
     if any(row[f"{mean}_missing"] for mean in HEADINGS if row[mean] == row[mean]):
         told += ", as far as it has cells (see Notes)"
-    return f"{told}." if numbers.frozen else f"{told}; there is no other method to compare it with."
+    return f"{told}; there is no other method to compare it with." if is_alone and not numbers.frozen else f"{told}."
 
 
 def _only_oracles(numbers: Numbers) -> str:

@@ -5,14 +5,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ticlm.platform.analysis.metrics import is_loss, quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, count, percent, power, ratio
-from ticlm.platform.display.table_rows import BEATS_FROZEN, Line, lines, under
+from ticlm.platform.display.table_rows import (
+    BEATS_FROZEN,
+    Line,
+    dated,
+    heading,
+    is_shared,
+    lines,
+    scores,
+    under,
+)
 from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable
-from ticlm.platform.display.words import MEANINGS
+from ticlm.platform.display.words import MEANINGS, periods_told, quantities
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
 
 if TYPE_CHECKING:
@@ -48,6 +59,10 @@ class PageTable:
     static: tuple[StaticColumn, ...] = ()
     is_summary: bool = True
     """Whether its columns of tasks without periods are means over their parts."""
+    quantities: Mapping[str, str] = field(default_factory=dict)
+    """What the numbers of each task are."""
+    periods: Mapping[TableColumn, str] = field(default_factory=dict)
+    """Over how many periods the means of a source are, if it has no text in some."""
 
     @property
     def rivals(self) -> bool:
@@ -80,15 +95,15 @@ def tables(
 ) -> list[PageTable]:
     """Split `columns` into tables: first evaluations on (most of) the studies' periods, then those with other periods.
 
-    The first table shows costs. Unless `only_scores`, the last one shows the tasks without periods, or a table of their
-    own does if the last one lacks a study that has such tasks.
+    The first table shows costs. Studies whose values of a task differ in kind (regret and raw values, two metrics) have
+    tables of their own. Unless `only_scores`, the last one shows the tasks without periods, or a table of their own
+    does if the last one lacks a study that has such tasks.
     """
-    apart = {task for study in results for task in study.evaluated_by_task if _is_apart(study, task)}
-    own = [score for score in columns if score.task not in apart]
-    groups = [*_parts(OWN, own), *_parts(OTHERS, [s for s in columns if s.task in apart])]
+    parts = by_kind(summary)
     scored = [
-        PageTable(name, chosen, blocks(lines(summary, chosen)), costs=place == 0 and not only_scores)
-        for place, (name, chosen) in enumerate(groups)
+        table
+        for part in parts
+        for table in _of_kind(results, part, columns, only_scores, is_shared(summary), len(parts) > 1)
     ]
     static = () if only_scores else static_columns(results)
     if not static:
@@ -99,20 +114,63 @@ def tables(
     return [*scored, _static(summary, static)]
 
 
+def by_kind(summary: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the rows of tasks with periods in parts. In each part the values of a task are of one kind, so that a
+    column has one unit; the first part has the kinds that stand first."""
+    rows = dated(summary)
+    kinds: dict[str, list[tuple[object, ...]]] = {}
+    part_of = []
+    for task, *kind in zip(*(rows[name] for name in ("task", "metric", "higher_is_better", "relative"))):
+        known = kinds.setdefault(task, [])
+        known += [tuple(kind)] * (tuple(kind) not in known)
+        part_of.append(known.index(tuple(kind)))
+    parts = np.array(part_of, int)
+    return [rows[parts == number] for number in range(max(map(len, kinds.values()), default=0))]
+
+
+def _of_kind(
+    results: Sequence[StudyResult],
+    summary: pd.DataFrame,
+    columns: Sequence[TableColumn],
+    only_scores: bool,
+    with_study: bool,
+    is_one_of_several: bool,
+) -> list[PageTable]:
+    """Return the tables of rows whose values are of one kind. If there are several kinds, the title names it."""
+    having = set(scores(summary))
+    columns = [column for column in columns if column in having]
+    of = [study for study in results if study.name in set(summary["study"])]
+    apart = {task for study in of for task in study.evaluated_by_task if _is_apart(study, task)}
+    own = [score for score in columns if score.task not in apart]
+    title = heading(summary, results) if is_one_of_several else OWN
+    groups = [*_parts(title, own), *_parts(OTHERS, [s for s in columns if s.task in apart])]
+    named = quantities(of, summary) if of else {}
+    return [
+        PageTable(
+            name,
+            chosen,
+            blocks(lines(summary, chosen, with_study)),
+            costs=place == 0 and not only_scores,
+            quantities=named,
+            periods=periods_told(summary),
+        )
+        for place, (name, chosen) in enumerate(groups)
+    ]
+
+
 def as_text(
     one: PageTable,
     titles: Mapping[TableColumn, str],
-    quantities: Mapping[str, str],
     commands: Mapping[tuple[str, str], str] | None = None,
 ) -> TextTable:
     """Return a table as text: three columns for each evaluation, then costs, then tasks without periods.
 
-    `titles` names the evaluations, `quantities` says what their numbers are, by task, and `commands` gives the rows
-    again, by study and method.
+    `titles` names the evaluations, and `commands` gives the rows again, by study and method.
     """
-    groups = [
-        (": ".join(filter(None, (titles[score], quantities[score.task]))), len(HEADINGS), "") for score in one.scores
-    ]
+    groups = []
+    for score in one.scores:
+        measured = ", ".join(filter(None, (one.quantities.get(score.task, ""), one.periods.get(score, ""))))
+        groups.append((": ".join(filter(None, (titles[score], measured))), len(HEADINGS), ""))
     columns = [(short, MEANINGS[mean]) for _ in one.scores for mean, short in HEADINGS.items()]
     if one.rivals:
         groups.append(("Beats frozen", 1, BEATS_FROZEN))

@@ -107,26 +107,38 @@ def dated(summary: pd.DataFrame) -> pd.DataFrame:
     return summary[summary["task"] != ""]
 
 
-def lines(summary: pd.DataFrame, columns: Sequence[TableColumn] | None = None) -> list[Line]:
+def lines(
+    summary: pd.DataFrame, columns: Sequence[TableColumn] | None = None, with_study: bool | None = None
+) -> list[Line]:
     """Return one line for each method of each study that has any of `columns`; its values are in their order.
 
-    Without `columns`, returns a line without values for each method of every study.
+    Without `columns`, returns a line without values for each method of every study. `with_study`: whether labels name
+    the study too; None: if two studies of the summary have a method of one name (`is_shared`).
     """
     by_line: dict[tuple[str, str], dict[TableColumn, dict[str, Any]]] = {}
     for record in (dict(zip(summary.columns, row)) for row in summary.itertuples(index=False, name=None)):
         score = TableColumn(record["task"], record["source"])
         by_line.setdefault((record["study"], record["method"]), {})[score] = record
-    shared = len({method for _, method in by_line}) < len(by_line)
+    shared = is_shared(summary) if with_study is None else with_study
     if columns is None:
         return [_line(records, (), shared) for records in by_line.values()]
     return [_line(records, columns, shared) for records in by_line.values() if not records.keys().isdisjoint(columns)]
 
 
+def is_shared(summary: pd.DataFrame) -> bool:
+    """Return whether two studies have a method of one name."""
+    pairs = set(zip(summary["study"], summary["method"]))
+    return len({method for _, method in pairs}) < len(pairs)
+
+
 def heading(summary: pd.DataFrame, results: Sequence[StudyResult] = ()) -> str:
     """Return a title that says what the values are, in which unit, and relative to what."""
-    summary, known = dated(summary), metrics_of(results)
+    summary = dated(summary)
     if not len(summary):
         return "Tasks without periods, percent"
+    having = set(summary["study"])
+    results = [study for study in results if study.name in having]
+    known = metrics_of(results)
     kinds: dict[str, None] = {}
     for task, name, higher, relative in zip(*(summary[c] for c in ("task", "metric", "higher_is_better", "relative"))):
         kinds[measured(known.get(task, TaskMetric(name, higher)), relative)] = None

@@ -149,7 +149,8 @@ def _carried(method: MethodView) -> list[str | None] | None:
 
 def _curve(view: View, method: MethodView, what: Quantity) -> dict[str, object]:
     """Return what each model had cost in all, and its mean over all evaluated periods (TiC-LM, Figure 1)."""
-    missing = (np.isnan(method.values) & view.asked_of(method.method, method.labels)).sum(axis=(0, 2))
+    wanted = view.asked_of(method.method, method.labels) & view.has_text
+    missing = (np.isnan(method.values) & wanted).sum(axis=(0, 2))
     costs = {
         name: [rounded(v) for v in cost_of(view.study, method.method, method.labels, name)]
         for name in ("tokens", "flops")

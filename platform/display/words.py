@@ -46,6 +46,15 @@ def column_title(column: TableColumn, tasks: Sequence[str]) -> str:
     return f"{shown} · {column.source}" if column.source else shown
 
 
+def periods_told(summary: pd.DataFrame) -> dict[TableColumn, str]:
+    """Return for each source without text in some periods over how many its means are: `12 of 13 periods`."""
+    told: dict[TableColumn, dict[str, None]] = {}
+    partly = summary[summary["periods"] < summary["evaluated_periods"]]
+    for task, source, some, every in zip(*(partly[n] for n in ("task", "source", "periods", "evaluated_periods"))):
+        told.setdefault(TableColumn(task, source), {})[f"{some} of {every} periods"] = None
+    return {column: " or ".join(counts) for column, counts in told.items()}
+
+
 def tasks_of(results: Sequence[StudyResult]) -> list[str]:
     """Return every task with periods of these studies."""
     return list(dict.fromkeys(task for study in results for task in study.cells["task"].unique()))
@@ -84,14 +93,15 @@ def metrics_of(results: Sequence[StudyResult]) -> Mapping[str, TaskMetric]:
 
 
 def quantities(results: Sequence[StudyResult], summary: pd.DataFrame) -> dict[str, str]:
-    """Return for each task what its columns hold, with an arrow to the better side. A task has both kinds if some
-    studies report regret and others raw values."""
-    metrics, found = metrics_of(results), dict[str, dict[str, None]]()
-    for task, relative in zip(summary["task"], summary["relative"]):
-        if task:
-            metric = metrics[task]
-            found.setdefault(task, {})[f"{measured(metric, relative)} {arrow(quantity(metric), relative)}"] = None
-    return {task: " or ".join(kinds) for task, kinds in found.items()}
+    """Return for each task what its columns hold, with an arrow to the better side; the rows of a task are of one kind
+    (page_tables.by_kind)."""
+    metrics = metrics_of(results)
+    kinds = dict(zip(summary["task"], summary["relative"]))
+    return {
+        task: f"{measured(metrics[task], relative)} {arrow(quantity(metrics[task]), relative)}"
+        for task, relative in kinds.items()
+        if task
+    }
 
 
 def reference_name(study: StudyResult) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator
 
 from ticlm.core import paths
+from ticlm.core.accounting import largest
 from ticlm.core.errors import InputError
 from ticlm.core.progress import SILENT, Show
 from ticlm.core.row_columns import check_columns
@@ -27,6 +30,7 @@ from ticlm.platform.tasks.cells.key import cell_key
 from ticlm.platform.tasks.union import AnyTask
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.table import Table
 
     from ticlm.core.corpus import Corpus
@@ -176,6 +180,57 @@ def table(rows: list[FolderScore]) -> Table:
         error = "" if one.stderr is None else f"{one.stderr:.4f}"
         made.add_row(row.task, row.period, one.source, one.title, f"{one.value:.4f}", error, f"{one.n:,}")
     return made
+
+
+def summed(rows: Sequence[FolderScore]) -> tuple[list[FolderScore], int]:
+    """Return the scores that a terminal shows: the whole text by period, and each task's largest sources over all of
+    their periods; and how many sources are left out.
+
+    All values are means over `n` things (tokens, bytes, questions), so the mean over periods is weighted by `n`; texts
+    of two periods are independent, so squared errors add up. Parts of tasks without periods are no sources.
+    """
+    whole = [row for row in rows if not (row.found.source and row.period)]
+    by_source: dict[tuple[str, str], dict[str, list[FolderScore]]] = {}
+    for row in rows:
+        if row.found.source and row.period:
+            by_source.setdefault((row.task, row.found.source), {}).setdefault(row.found.title, []).append(row)
+    found, left = list[FolderScore](), 0
+    for task in dict.fromkeys(row.task for row in rows):
+        mine = {source: of for (other, source), of in by_source.items() if other == task}
+        first = {source: float(sum(row.found.n for row in next(iter(of.values())))) for source, of in mine.items()}
+        chosen = largest(mine, first)
+        left += len(mine) - len(chosen)
+        found += [row for row in whole if row.task == task]
+        found += [_over_periods(own) for source in chosen for own in mine[source].values()]
+    return found, left
+
+
+def _over_periods(rows: Sequence[FolderScore]) -> FolderScore:
+    """Return one number of a source over all of its periods; counts of what was left out are added up."""
+    first, n = rows[0].found, sum(row.found.n for row in rows)
+    errors = [row.found.stderr for row in rows]
+    known = [error for error in errors if error is not None]
+    stderr = None
+    if first.kind != "value":
+        value = sum(row.found.value for row in rows)
+    else:
+        value = sum(row.found.n * row.found.value for row in rows) / n if n else math.nan
+        if n and len(known) == len(rows):
+            stderr = math.sqrt(sum((row.found.n * error) ** 2 for row, error in zip(rows, known))) / n
+    period = rows[0].period if len(rows) == 1 else f"{len(rows)} periods"
+    return FolderScore(rows[0].task, period, replace(first, value=value, n=n, stderr=stderr))
+
+
+def frame(rows: Sequence[FolderScore]) -> pd.DataFrame:
+    """Return every score as a row of a table."""
+    import pandas as pd
+
+    columns = ("task", "period", "source", "metric", "value", "stderr", "n")
+    made = [
+        (row.task, row.period, row.found.source, row.found.title, row.found.value, row.found.stderr, row.found.n)
+        for row in rows
+    ]
+    return pd.DataFrame(made, columns=list(columns))
 
 
 def table_of_cells(*numbers: str) -> Table:

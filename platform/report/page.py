@@ -15,7 +15,7 @@ from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.numbers import count
 from ticlm.platform.display import palette, words
 from ticlm.platform.display.page_tables import as_text, parts_table, tables
-from ticlm.platform.display.table_rows import dated, legend, lines, scores
+from ticlm.platform.display.table_rows import dated, legend, lines
 from ticlm.platform.display.templates import asset, html
 from ticlm.platform.report.cards import cards
 from ticlm.platform.report.commands import cell_commands, row_commands
@@ -54,6 +54,7 @@ def render(
         data=_json({**data, "studies": shown}),
         commands=_json(cell_commands(results)),
         answers=report.answers,
+        not_compared=report.across.reasons,
         explained=words.explained(results, report.summary),
         explanations=words.explanations(results, report.summary),
         missing=report.missing,
@@ -69,27 +70,26 @@ def _of_tables(report: Report) -> dict[str, object]:
     """Return what the tables and the cards of the page show."""
     results, summary = report.results, report.summary
     named = {name: color for (_, name), color in _colors(results).items()}
-    every, rows = scores(summary), dated(summary)
+    every, rows = report.columns, dated(summary)
     main = [score for score in every if not score.source] or every
     by_source = [score for score in every if score not in main]
     names, metrics = [score.task for score in every], words.metrics_of(results)
     titles = {score: words.column_title(score, names) for score in every}
-    quantities, commands = words.quantities(results, rows), row_commands(results)
-    as_table = partial(as_text, titles=titles, quantities=quantities, commands=commands)
+    commands = row_commands(results)
+    as_table = partial(as_text, titles=titles, commands=commands)
     parts = parts_table(results, summary)
     return {
         "color": named,
         "tables": list(map(as_table, tables(results, summary, main))),
         "source_tables": list(map(as_table, tables(results, summary, by_source, only_scores=True))),
+        "other_sources": report.other_sources,
         "parts": None if parts is None else as_table(parts),
         "first_sections": [one for one in report.sections if one.is_first],
         "later_sections": [one for one in report.sections if not one.is_first],
         "leading": _sections(report, named, are_first=True),
         "further": _sections(report, named, are_first=False),
         "standouts": [
-            group
-            for score in main[:1]
-            for group in cards(lines(summary, [score]), words.column_title(score, names), metrics[score.task])
+            group for score in main[:1] for group in cards(lines(summary, [score]), titles[score], metrics[score.task])
         ],
         "row_commands": commands,
         "legend": legend(summary[summary["source"] == ""] if any(not one.source for one in every) else summary),
@@ -124,7 +124,8 @@ def _of_charts(report: Report, shown: Sequence[Mapping[str, Any]]) -> dict[str, 
 def _of_run(report: Report, files: Sequence[str]) -> dict[str, object]:
     """Return what was run, and what lies beside the page."""
     tables = [name for name in files if name.endswith(".csv")]
-    figures = sorted({name.rpartition(".")[0] for name in files if "/" in name})
+    drawn = sorted({name.rpartition(".")[0] for name in files if "/" in name})
+    figures = [(name, [kind for kind in ("png", "svg") if f"{name}.{kind}" in files]) for name in drawn]
     provenance = [f"{study.name}: {len(study.cells):,} cells" for study in report.results]
     return {
         "runs": study_runs(report.results),

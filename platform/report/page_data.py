@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ticlm.core.accounting import largest
 from ticlm.platform.analysis.contamination import Contamination
 from ticlm.platform.analysis.lag import places
 from ticlm.platform.analysis.matrix import period
 from ticlm.platform.analysis.numbers import TableColumn
 from ticlm.platform.display import palette
+from ticlm.platform.display.named_sources import train_tokens
 from ticlm.platform.display.scales import thin
 from ticlm.platform.display.table_rows import lines
 from ticlm.platform.display.view_data import KINDS, rounded, view_payload
-from ticlm.platform.display.words import column_title, tasks_of
+from ticlm.platform.display.words import column_title, periods_told
 from ticlm.platform.results.study_result import StudyResult
 from ticlm.platform.results.tallies import LISTED, STACKED, CountedExamples, CountTable, tallies
 
@@ -42,17 +44,24 @@ CONSTANTS: Mapping[str, object] = {
 def payload(report: Report) -> dict[str, Any]:
     """Return the numbers of all charts of a report."""
     labels = {(line.study, line.method): line.label for line in lines(report.summary)}
-    tasks, styles = tasks_of(report.results), palette.styles([study.all_methods for study in report.results])
+    told, tasks = periods_told(report.summary), [column.task for column in report.columns]
+    styles = palette.styles([study.all_methods for study in report.results])
     studies = [
         _study(study, contaminations, labels, own_styles)
         | {
             "views": [
                 view_payload(view, report.summary, report.preset, report.differences)
-                | {"task": view.task, "title": column_title(TableColumn(view.task, view.source), tasks)}
+                | {
+                    "task": view.task,
+                    "source": view.source,
+                    "title": _title(TableColumn(view.task, view.source), tasks, told),
+                }
                 for view in views
             ],
         }
-        for study, views, contaminations, own_styles in zip(report.results, report.views, report.contaminations, styles)
+        for study, views, contaminations, own_styles in zip(
+            report.results, report.shown_views, report.contaminations, styles
+        )
     ]
     by_method = {
         (study.name, method.name): style
@@ -65,6 +74,11 @@ def payload(report: Report) -> dict[str, Any]:
         if one.charts
     ]
     return {**CONSTANTS, "studies": studies, "sections": sections}
+
+
+def _title(column: TableColumn, tasks: Sequence[str], told: Mapping[TableColumn, str]) -> str:
+    """Return the title of a view, with the number of periods that a source has text in, if that is not all."""
+    return column_title(column, tasks) + (f" ({told[column]})" if column in told else "")
 
 
 def examples_payload(counted: CountedExamples) -> dict[str, Any]:
@@ -119,15 +133,16 @@ def _rates(study: StudyResult) -> list[dict[str, object]]:
 
 
 def _text(study: StudyResult) -> dict[str, object]:
-    """Return the train tokens of each period, and the share that each counted subset has of them."""
+    """Return the train tokens of each period, and the share that each of the largest counted subsets has of them."""
     names = dict.fromkeys(name for text in study.text for name in text.shares)
+    shown = set(largest(names, train_tokens([study])))
     subsets = [
         {
             "name": name,
             "color": palette.APART[(place + 1) % len(palette.APART)],
             "shares": [rounded(text.shares.get(name, np.nan)) for text in study.text],
         }
-        for place, name in enumerate(names)
+        for place, name in enumerate(name for name in names if name in shown)
     ]
     return {
         "labels": [text.label for text in study.text],

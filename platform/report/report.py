@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.conventions import Preset, named
 from ticlm.platform.analysis.matrix import View, views
+from ticlm.platform.analysis.numbers import TableColumn
+from ticlm.platform.display import across_studies, named_sources
 from ticlm.platform.report.request import ReportRequest
 from ticlm.platform.results.study_result import StudyResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ticlm.platform.analysis.across.differences import AcrossStudies
     from ticlm.platform.analysis.contamination import Contamination
+    from ticlm.platform.display.across_studies import Compared
     from ticlm.platform.display.answer import Answer
     from ticlm.platform.display.parts import Part, Section
 
@@ -65,7 +69,28 @@ class Report:
         from ticlm.platform.display.answer import answers, with_sentences
 
         own = answers(self.results, self.summary, self.differences)
-        return with_sentences(own, [one for part in self.parts for one in part.sentences])
+        whole = with_sentences(own, [one for part in self.parts for one in part.sentences])
+        return [*whole, *across_studies.sentences(self.compared)]
+
+    @cached_property
+    def across(self) -> AcrossStudies:
+        """The differences between methods of two studies, where both measured the same rows (analysis/across)."""
+        from ticlm.platform.analysis.across.differences import across
+
+        return across(self.views, self.preset, self.summary)
+
+    @property
+    def every_difference(self) -> pd.DataFrame:
+        """The differences between methods of each study, then those between studies, whose `study` is empty."""
+        import pandas as pd
+
+        found = [frame for frame in (self.differences, self.across.frame) if len(frame)]
+        return pd.concat(found, ignore_index=True) if len(found) > 1 else (found or [self.differences])[0]
+
+    @cached_property
+    def compared(self) -> list[Compared]:
+        """The best methods of each two studies."""
+        return across_studies.compared(self.across, self.preset, self.summary)
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -83,11 +108,33 @@ class Report:
 
         return printed(self.parts) if self.request is not None and self.request.paper else None
 
+    @cached_property
+    def columns(self) -> list[TableColumn]:
+        """What tables and charts show: every task as a whole, and its largest sources (display/named_sources.py)."""
+        return named_sources.named(self._every_column, self.results)
+
+    @property
+    def other_sources(self) -> list[str]:
+        """Lines about the sources that are not shown."""
+        return named_sources.others(self._every_column, self.columns)
+
+    @property
+    def _every_column(self) -> list[TableColumn]:
+        return list(dict.fromkeys(TableColumn(view.task, view.source) for of in self.views for view in of))
+
+    @property
+    def shown_views(self) -> list[tuple[View, ...]]:
+        """The views of each study that tables and charts show, in the order of `columns`."""
+        place = {column: k for k, column in enumerate(self.columns)}
+        by_column = [{TableColumn(view.task, view.source): view for view in of} for of in self.views]
+        return [tuple(of[column] for column in sorted(of.keys() & place, key=place.__getitem__)) for of in by_column]
+
     @property
     def sections(self) -> list[Section]:
         """The sections of all parts, and of printed numbers, if they were asked for."""
         further = [self.printed[0]] if self.printed else []
-        return [section for part in (*self.parts, *further) for section in part.sections]
+        both = across_studies.section(self.compared)
+        return [*(section for part in (*self.parts, *further) for section in part.sections), *filter(None, [both])]
 
     @property
     def conventions(self) -> list[str]:
@@ -107,7 +154,7 @@ class Report:
         """For each study: its tasks that were scored on a held-out split and on the cleaned copy of it."""
         from ticlm.platform.analysis.contamination import contamination
 
-        return [tuple(contamination(of)) for of in self.views]
+        return [tuple(contamination(of)) for of in self.shown_views]
 
     @cached_property
     def missing(self) -> list[str]:
@@ -116,4 +163,5 @@ class Report:
 
         faults = (line for one in self.sections for chart in one.charts for line in chart.faults())
         of_parts = (line for part in self.parts for line in part.missing)
-        return [*missing(self.results, self.preset, self.views), *of_parts, *faults, *self.left_out]
+        own = missing(self.results, self.preset, self.views)
+        return [*own, *of_parts, *faults, *self.left_out]

@@ -26,22 +26,22 @@ def summary_tables(
 ) -> list[TextTable]:
     """Return the summary as tables, of which the first has a title, and the last the legend as its note.
 
-    `sources` adds the columns of every source of text.
+    `sources` adds the columns of the largest sources of text.
     """
     from ticlm.platform.display import words
-    from ticlm.platform.display.page_tables import PageTable, as_text, blocks, tables
-    from ticlm.platform.display.table_rows import dated, heading, legend, lines, scores
+    from ticlm.platform.display.named_sources import named
+    from ticlm.platform.display.page_tables import PageTable, as_text, blocks, by_kind, tables
+    from ticlm.platform.display.table_rows import heading, legend, lines, scores
 
-    every, names = scores(summary), list(summary["task"])
-    columns = [score for score in every if sources or not score.source] or every
-    titles = {score: words.column_title(score, names) for score in columns}
-    quantities = words.quantities(results, dated(summary)) if results else {}
-    named = {score.task: quantities.get(score.task, "") for score in columns}
+    every = scores(summary)
+    columns = named([score for score in every if sources or not score.source] or every, results)
+    titles = {score: words.column_title(score, list(summary["task"])) for score in columns}
     made = tables(results, summary, columns) or [PageTable("", (), blocks(lines(summary)), costs=True)]
     of_columns = summary if sources or not every else summary[summary["source"].isin([s.source for s in columns])]
-    *others, last = [as_text(one, titles, named) for one in made]
+    *others, last = [as_text(one, titles) for one in made]
     found = [*others, replace(last, notes=(" ".join(legend(of_columns)),))]
-    return [replace(found[0], title=heading(summary, results)), *found[1:]]
+    first = (by_kind(summary) or [summary])[0]
+    return [replace(found[0], title=heading(first, results)), *found[1:]]
 
 
 def table(summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyResult] = ()) -> Group:
@@ -72,7 +72,8 @@ def write(report: Report, folder: Path) -> list[Path]:
     from ticlm.platform.report.page_data import payload
 
     folder.mkdir(parents=True, exist_ok=True)
-    differences = {"differences": report.differences} if len(report.differences) else {}
+    every = report.every_difference
+    differences = {"differences": every} if len(every) else {}
     others = {"summary": report.summary} | differences | report.files
     names = ["summary", "results", *(name for name in others if name != "summary")]
     write_csv(tidy(report.results), folder / "results.csv")  # first, as it is the largest and nothing else needs it
@@ -95,7 +96,7 @@ def as_json(report: Report) -> str:
     import json
 
     told = {"answers": [" ".join(filter(None, (one.sentence, one.more))) for one in report.answers]}
-    frames = {"summary": report.summary, "differences": report.differences, **report.files}
+    frames = {"summary": report.summary, "differences": report.every_difference, **report.files}
     static = {study.name: _records(study.static) for study in report.results if len(study.static)}
     lists = {
         "missing": report.missing,

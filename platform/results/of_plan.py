@@ -8,6 +8,7 @@ from typing import Any
 
 from ticlm.core.errors import InputError
 from ticlm.methods.method import Continual, Method
+from ticlm.platform.eval.wanted.asked import CellKeys
 from ticlm.platform.results.built_sets import built_sets
 from ticlm.platform.results.cell_frames import cell_frames
 from ticlm.platform.results.facts import fact_frame
@@ -54,7 +55,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
     first_model, not_scored = _first_model(plan)
     study = plan.study
     tasks = [task for task in study.evaluations if task.axis == "period"]
-    first = next(iter(plan.tree.runs))
+    first, keys = next(iter(plan.tree.runs)), CellKeys(plan)
     return StudyResult(
         name=study.name,
         parameters=parameters,
@@ -72,6 +73,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         mid_round=mid_round,
         is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
+        asked={t.id: keys.without_weights(t) for t in tasks},
         own_period=frozenset(t.id for t in tasks if t.is_own_period_only),
         splits={t.id: t.split if t.data_source is None else f"{t.data_source}/{t.split}" for t in tasks},
         metrics={t.id: TaskMetric(t.metric, t.higher_is_better, PER.get(t.unit, "")) for t in study.evaluations},

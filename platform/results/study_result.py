@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ticlm.core.accounting import Overlap
@@ -142,6 +143,9 @@ class StudyResult:
     """Lines about missing cells, by reason, and about examples that tasks left out."""
     evaluated_by_task: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Evaluated periods of the tasks that have their own; `evaluated` holds for the others."""
+    asked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Task (`name@version`) -> evaluated period -> hash of all that determines a value there but the weights. Values of
+    two studies with one hash are of the same rows. Not known of published results."""
     own_period: frozenset[str] = frozenset()
     """Tasks (`name@version`) that ask a checkpoint about its own period alone, and the first one about all periods."""
     splits: Mapping[str, str] = field(default_factory=dict)
@@ -192,10 +196,16 @@ class StudyResult:
 
         The first may lie before the timeline: that of an imported start.
         """
-        if not len(self.costs):
-            return []
-        mine = self.costs[(self.costs["method"] == method) & (self.costs["seed"] == seed)]
-        return list(dict.fromkeys(map(str, mine["trained"])))
+        return list(self._trained.get((method, seed), {}))
+
+    @cached_property
+    def _trained(self) -> dict[tuple[str, int], dict[str, None]]:
+        """The trained periods of each run, by its costs: every view of a task or a source asks for them."""
+        found: dict[tuple[str, int], dict[str, None]] = {}
+        if len(self.costs):
+            for method, seed, trained in zip(*(self.costs[name] for name in ("method", "seed", "trained"))):
+                found.setdefault((method, seed), {})[str(trained)] = None
+        return found
 
     def cutoffs(self, method: MethodResult) -> list[str]:
         """Return the cutoffs of the scored models of an Oracle series, oldest first; none for other methods. What was

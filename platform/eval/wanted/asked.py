@@ -43,14 +43,18 @@ class CellKeys:
 
     def of(self, wanted: WantedCells) -> list[str]:
         """Return the key of the cells at each label."""
-        task, found = wanted.task, []
-        for label in wanted.labels:
-            place = task.id, label
-            if place not in self._of:
-                study, data = self.plan.study, self.hashes(task)[label]
-                self._of[place] = cell_keys(task, label, data, study.objective, study.evaluate.compute)
-            found.append(self._of[place](wanted.weights))
-        return found
+        return [self._key(wanted.task, label)(wanted.weights) for label in wanted.labels]
+
+    def without_weights(self, task: Task) -> dict[str, str]:
+        """Return at each label with something to score a hash of all that determines the cells but the weights."""
+        return {label: self._key(task, label)("") for label in self.hashes(task)}
+
+    def _key(self, task: Task, label: str) -> Callable[[str], str]:
+        place = task.id, label
+        if place not in self._of:
+            study, data = self.plan.study, self.hashes(task)[label]
+            self._of[place] = cell_keys(task, label, data, study.objective, study.evaluate.compute)
+        return self._of[place]
 
 
 def asked_of_models(plan: Plan, keys: CellKeys) -> dict[tuple[str, int | None, str], tuple[Task, tuple[str, ...]]]:

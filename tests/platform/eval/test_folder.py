@@ -30,6 +30,7 @@ from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.tasks.base import Measurement
 
 MakeStudy = Callable[..., Study]
 MakeCorpus = Callable[..., Corpus]
@@ -271,8 +272,14 @@ def test_the_command_prints_a_table_or_json(
     assert code == 0 and found["model"] == str(speaker) and len(found["weights"]) == 64
     (nll,) = (score for score in found["scores"] if score["metric"] == "nll")
     assert nll["task"] == "reading@1" and nll["period"] == "202301" and math.isfinite(nll["stderr"])
-    code, out, _ = ticlm("--tasks", str(tmp_path / "tasks.yaml"))
+    code, out, _ = ticlm("--tasks", str(tmp_path / "tasks.yaml"), "--csv", str(tmp_path / "scores.csv"))
     assert code == 0 and "bits-per-byte" in out and f"{nll['value']:.4f}" in out
+    lines = (tmp_path / "scores.csv").read_text().splitlines()
+    assert len(lines) == 1 + len(found["scores"]) and lines[0] == "task,period,source,metric,value,stderr,n"
+    code, _, err = ticlm("--tasks", str(tmp_path / "tasks.yaml"), "--csv", str(tmp_path / "no/scores.csv"))
+    assert code == 2 and "the folder" in err and err.count("\n") == 1
+    code, _, err = ticlm("--tasks", str(tmp_path / "tasks.yaml"), "--by", "month")
+    assert code == 2 and err == "ticlm: --by must be period or source, got month\n"
     code, out, _ = ticlm("--tasks", str(tmp_path / "tasks.yaml"), "--set", "compute=bfloat16", "--json")
     rounded = json.loads(out)
     assert (found["compute"], rounded["compute"]) == ("float32", "bfloat16")
@@ -284,3 +291,20 @@ def test_the_command_prints_a_table_or_json(
     assert code == 2 and err == f"ticlm: {speaker} is a model folder: say what to ask it with --tasks FILE\n"
     code, _, err = ticlm("--tasks", str(tmp_path / "nowhere.yaml"))
     assert code == 2 and "no such file" in err and err.count("\n") == 1
+
+
+def test_the_ten_largest_sources_are_shown_over_all_periods_and_the_whole_text_by_period() -> None:
+    def of(period: str, source: str, value: float, n: int, stderr: float | None = 0.1) -> FolderScore:
+        return FolderScore("reading@1", period, Measurement("nll", value, n, stderr, source))
+
+    rows = [of(month, "", 3.0, 900) for month in ("202301", "202302")]
+    rows += [of("202301", f"s{k:02}", 2.0, 10 + k) for k in range(12)] + [of("202302", "s11", 4.0, 63)]
+    rows.append(FolderScore("core@1", "", Measurement("accuracy", 0.5, 10, None, "a part")))
+    shown, left = scoring.summed(rows)
+    assert left == 2 and [row.period for row in shown[:2]] == ["202301", "202302"]
+    assert [row.found.source for row in shown] == ["", "", *(f"s{k:02}" for k in range(11, 1, -1)), "a part"]
+    both = shown[2]
+    assert both.period == "2 periods" and both.found.n == 84
+    assert both.found.value == pytest.approx((21 * 2 + 63 * 4) / 84)
+    assert both.found.stderr == pytest.approx(math.hypot(2.1, 6.3) / 84)
+    assert scoring.summed([of("202301", "s", 2.0, 1), of("202302", "s", 2.0, 1, None)])[0][0].found.stderr is None

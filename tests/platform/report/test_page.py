@@ -232,7 +232,8 @@ def test_accuracy_is_in_points_of_regret_or_in_percent_and_says_which_way_is_bet
     said = text_of(page(raw))
     assert "wiki-qa accuracy, % ↑" in said
     both = text_of(page(relative, dataclasses.replace(raw, name="raw")))
-    assert "wiki-qa regret, points ↓ or accuracy, % ↑" in both
+    assert "wiki-qa regret, points ↓" in both and "wiki-qa accuracy, % ↑" in both, "a table for each kind of value"
+    assert " or accuracy, %" not in both
     best = summarize([raw])
     highest = best[~best["is_oracle"]].set_index("method")["in_distribution"].idxmax()
     assert re.search(rf"Highest mean accuracy on its own period \(ID\)\s+\d\d\.\d\s+%\s+{highest}", said)
