@@ -45,10 +45,10 @@ class MethodView:
         """float64[checkpoint, evaluated], the mean over the seeds that have the cell."""
         return nanmean(self.by_seed, axis=0)
 
-    def rows_by_cutoff(self, rows: NDArray[np.bool_]) -> list[str]:
-        """Return `cutoff:number` for each model of an Oracle series: at how many of these checkpoints (a mask) it
-        stands. None for other methods."""
-        used = [self.labels[at] for at, row in zip(self.carried, rows) if at is not None and row]
+    def rows_by_cutoff(self, counted: NDArray[np.bool_]) -> list[str]:
+        """Return `cutoff:number` for each model of an Oracle series: at how many checkpoints with
+        counted cells [checkpoint, evaluated] it stands. None for other methods."""
+        used = [self.labels[at] for at, row in zip(self.carried, counted) if at is not None and row.any()]
         return [f"{one}:{used.count(one)}" for one in self.labels if one in used] if self.method.is_oracle else []
 
     @cached_property
@@ -111,7 +111,7 @@ class View:
         """
         if not self.source:
             return np.ones(len(self.evaluated), bool)
-        return np.any([~np.isnan(one.values).all(axis=(0, 1)) for one in self.methods], axis=0)
+        return np.asarray(np.any([~np.isnan(one.values).all(axis=(0, 1)) for one in self.methods], axis=0), np.bool_)
 
     @cached_property
     def asked(self) -> NDArray[np.bool_]:

@@ -235,7 +235,7 @@ def _row(view: View, method: MethodView, convention: Convention, cells: Cells) -
         "evaluated_periods": len(view.evaluated),
         "final": overall[-1] if len(overall) else np.nan,
         "forgetting": float(nanmean(lost, axis=(0, 1))) if method.method.is_run else np.nan,
-        "rows_by_cutoff": " ".join(method.rows_by_cutoff(counted.any(axis=1))),
+        "rows_by_cutoff": " ".join(method.rows_by_cutoff(counted)),
         **dict(zip(("periods_better_than_frozen", "periods_compared"), view.better_than_frozen(method, cells))),
         "_sums": {mean: _sums(view, values, getattr(cells, mean)) for mean in MEANS},
         "_labels": method.labels,

@@ -29,7 +29,7 @@ TITLE = "Across studies"
 
 
 @dataclass(frozen=True)
-class Compared:
+class StudyPair:
     """A task that two studies measured alike, and their best methods by the first mean that both have."""
 
     rows: EqualRows
@@ -39,9 +39,9 @@ class Compared:
     numbers: Numbers
 
 
-def compared(found: AcrossStudies, preset: Preset, summary: pd.DataFrame) -> list[Compared]:
+def compared(found: AcrossStudies, preset: Preset, summary: pd.DataFrame) -> list[StudyPair]:
     """Return the first task that each two studies can be compared by, with their best methods."""
-    made: dict[tuple[str, str], Compared] = {}
+    made: dict[tuple[str, str], StudyPair] = {}
     for rows in found.alike:
         names = rows.views[0].study.name, rows.views[1].study.name
         if names in made:
@@ -53,18 +53,18 @@ def compared(found: AcrossStudies, preset: Preset, summary: pd.DataFrame) -> lis
                 apart = found.frame[found.frame["task"] == rows.task]
                 by_method = own.set_index(own["study"] + "/" + own["method"])
                 numbers = Numbers(rows.views[0].study, rows.task, by_method, apart, relative=False)
-                made[names] = Compared(rows, mean, (best[0], best[1]), numbers)
+                made[names] = StudyPair(rows, mean, (best[0], best[1]), numbers)
                 break
     return list(made.values())
 
 
-def sentences(pairs: Sequence[Compared]) -> list[Answer]:
+def sentences(pairs: Sequence[StudyPair]) -> list[Answer]:
     """Return a sentence for each two studies that says whose best method is better, on the same rows."""
     tasks = [one.rows.task for one in pairs]
     return [Answer(_sentence(one, title(one.rows.task, tasks)), "") for one in pairs[:SENTENCES]]
 
 
-def section(pairs: Sequence[Compared]) -> Section | None:
+def section(pairs: Sequence[StudyPair]) -> Section | None:
     """Return the differences between the best method of each study and all methods of the other; None without any."""
     if not pairs:
         return None
@@ -91,7 +91,7 @@ def _best(rows: EqualRows, side: int, mean: str, preset: Preset) -> str:
     return f"{view.study.name}/{min(known, key=known.__getitem__)}" if known else ""
 
 
-def _sentence(one: Compared, task: str) -> str:
+def _sentence(one: StudyPair, task: str) -> str:
     numbers, (a, b) = one.numbers, one.best
     gap = numbers.gap(a, b, one.mean)
     better, worse = (a, b) if gap.size >= 0 else (b, a)
@@ -126,7 +126,7 @@ def _price(numbers: Numbers, better: str, worse: str) -> str:
     return f", for {count(own)} tokens of training against {count(theirs)}"
 
 
-def _new_text(one: Compared, better: str, worse: str) -> str:
+def _new_text(one: StudyPair, better: str, worse: str) -> str:
     gap = one.numbers.gap(better, worse, "in_distribution")
     if one.mean == "in_distribution" or math.isnan(gap.size):
         return ""
@@ -136,7 +136,7 @@ def _new_text(one: Compared, better: str, worse: str) -> str:
     return f"; on new text (ID) it is {measure} {'better' if gap.size > 0 else 'worse'} {one.numbers.interval(gap)}"
 
 
-def _table(one: Compared) -> TextTable:
+def _table(one: StudyPair) -> TextTable:
     names = [view.study.name for view in one.rows.views]
     counted = unit(one.rows.views[0].metric, True)
     return TextTable(
@@ -148,7 +148,7 @@ def _table(one: Compared) -> TextTable:
     )
 
 
-def _lines(one: Compared) -> Iterator[TextLine]:
+def _lines(one: StudyPair) -> Iterator[TextLine]:
     apart, what = one.numbers.apart, quantity(one.rows.views[0].metric)
     sides = [f"{view.study.name}/" for view in one.rows.views]
     mine = apart["method_a"].str.startswith(sides[0]) & apart["method_b"].str.startswith(sides[1])

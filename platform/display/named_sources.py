@@ -56,7 +56,7 @@ def _scored(results: Sequence[StudyResult], task: str) -> Mapping[str, float]:
     found: dict[str, float] = {}
     for study in results:
         cells = study.cells[(study.cells["task"] == task) & (study.cells["source"] != "")]
-        counted = cells.groupby(["source", "evaluated"])["n"].max()
-        for (source, _), count in counted.items():
+        counted = cells.groupby(["source", "evaluated"])["n"].max().reset_index()
+        for source, count in zip(counted["source"], counted["n"]):
             found[source] = found.get(source, 0.0) + float(count)
     return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ticlm.platform.analysis.across.differences import AcrossStudies
     from ticlm.platform.analysis.contamination import Contamination
-    from ticlm.platform.display.across_studies import Compared
+    from ticlm.platform.display.across_studies import StudyPair
     from ticlm.platform.display.answer import Answer
     from ticlm.platform.display.parts import Part, Section
 
@@ -88,7 +88,7 @@ class Report:
         return pd.concat(found, ignore_index=True) if len(found) > 1 else (found or [self.differences])[0]
 
     @cached_property
-    def compared(self) -> list[Compared]:
+    def compared(self) -> list[StudyPair]:
         """The best methods of each two studies."""
         return across_studies.compared(self.across, self.preset, self.summary)
 

@@ -162,8 +162,8 @@ def with_frozen(result: StudyResult, better_by: float) -> StudyResult:
     """The study with the first model of its first method as a rival, on whose later periods every run is better by so
     much than that model (worse, if it is negative)."""
     runs = [method.name for method in result.methods if not method.is_oracle]
-    cells = result.cells.set_index(["task", "method", "trained", "evaluated"])["value"]
-    first = {key[3]: value for key, value in cells.items() if key[1:3] == (runs[0], CHECKPOINTS[0])}
+    start = (result.cells["method"] == runs[0]) & (result.cells["trained"] == CHECKPOINTS[0])
+    first = dict(zip(result.cells.loc[start, "evaluated"], result.cells.loc[start, "value"]))
     rows = result.cells
     later = rows["method"].isin(runs) & (rows["trained"] != CHECKPOINTS[0])
     level = rows["evaluated"].map(first).astype(float) - better_by

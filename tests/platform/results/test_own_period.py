@@ -123,7 +123,7 @@ def test_a_start_from_outside_is_asked_all_and_no_other_checkpoint_is(
         [KINDS["in_distribution"] if i == j else KINDS["unasked"] for j in range(3)] for i in range(3)
     ]
     curve, frozen = view["curves"]
-    assert frozen["labels"] == ["202212"] and frozen["missing"] == [0], "the first model is asked about all periods"
+    assert frozen["labels"] == ("202212",) and frozen["missing"] == [0], "the first model is asked about all periods"
     assert curve["labels"] == MONTHS and curve["missing"] == [0, 0, 0]
     found = evolving_tables(wanted(Evolving, result))
     assert found.missing == ("evolving, cyclic-cosine: no gradients before 202302, 202303",)
