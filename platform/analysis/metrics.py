@@ -45,6 +45,16 @@ class Quantity:
         return signed(self.scale * value, self.digits)
 
 
+def worth(nats: float) -> str:
+    """Return what a difference of log-losses is worth: `perplexity 15 % higher`; empty if it is not known, or less than
+    a tenth of a percent."""
+    share = 100 * math.expm1(nats) if math.isfinite(nats) else 0.0
+    if abs(share) < 0.05:
+        return ""
+    shown = f"{abs(share):.1f}" if abs(share) < 9.95 else f"{abs(share):,.0f}"
+    return f"perplexity {shown} % {'higher' if share > 0 else 'lower'}"
+
+
 def is_loss(metric: str) -> bool:
     """Return whether a metric is a negative log-likelihood in nats: the one that tasks compare, or one beside it."""
     return metric.startswith("nll")

@@ -11,8 +11,9 @@ from ticlm.core.errors import InputError
 from ticlm.platform.display import palette
 from ticlm.platform.display.view_data import rounded
 
-Format = Literal["signed", "count", "share"]
-"""How numbers of an axis are written: with decimals that tell its levels apart, as 1.2M, or in percent."""
+Format = Literal["signed", "plus", "count", "share"]
+"""How numbers of an axis are written: with decimals that tell its levels apart, so and with a sign above 0, as 1.2M, or
+in percent."""
 Kind = Literal["line", "bar", "points", "heat"]
 StyleOf = Callable[[str, str], palette.Style | None]
 """Returns the style of a method of a study, by the names of both; None if there is no such method."""
@@ -20,13 +21,14 @@ StyleOf = Callable[[str, str], palette.Style | None]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a chart. `whole`: it has no fractions; `zero`: it begins at 0."""
+    """An axis of a chart. `whole`: it has no fractions; `zero`: it begins at 0; `line`: a value with a dashed line."""
 
     label: str = ""
     format: Format = "signed"
     log: bool = False
     whole: bool = False
     zero: bool = False
+    line: float | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Series:
     """What a tooltip and the legend say of it, where the name is too short."""
     tips: Sequence[str] = ()
     """What a tooltip says of each point; empty: its values by the names of the axes."""
+    hollow: Sequence[bool] = ()
+    """Which points are hollow, such as means of few cells; empty: none."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class Chart:
     """Whether the bars of a label stand on each other; else they stand side by side."""
     study: str = ""
     """The study that it is about; empty: all of them."""
+    task: str = ""
+    """The evaluation (`name@version`) that it is about; the page shows it while that one is chosen. Empty: always."""
     figure: tuple[str, ...] = ()
     """Parts of its file's name. Charts with the same ones share a file; empty: its section and its title."""
     heading: str = ""
@@ -85,8 +91,9 @@ class Chart:
                 raise InputError(f"{where} has a value below 0, which no bar shows; draw a line")
             if len(one.y) != places:
                 raise InputError(f"{where} has {len(one.y)} values for {places} {'labels' if self.labels else 'x'}")
-            if one.tips and len(one.tips) != len(one.y):
-                raise InputError(f"{where} has {len(one.tips)} tips for {len(one.y)} values")
+            for what, each in (("tips", one.tips), ("hollow", one.hollow)):
+                if each and len(each) != len(one.y):
+                    raise InputError(f"{where} has {len(each)} {what} for {len(one.y)} values")
             if any(value is not None and math.isinf(value) for value in (*one.y, *one.x)):
                 raise InputError(f"{where} has an infinite value, which has no place on an axis")
 
@@ -106,6 +113,7 @@ class Chart:
             "y": vars(self.y),
             "stacked": self.stacked,
             "study": self.study,
+            "task": self.task,
             "figure": self.figure or (section, self.study, self.title),
             "heading": self.heading,
             "series": [self._series(one, place, style_of) for place, one in enumerate(self.series)],
@@ -126,4 +134,5 @@ class Chart:
             "x": [rounded(value) for value in one.x],
             "y": [None if value is None else rounded(value) for value in one.y],
             "tips": list(one.tips),
+            "hollow": list(one.hollow),
         }

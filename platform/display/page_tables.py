@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ticlm.platform.analysis.metrics import is_loss, quantity
+from ticlm.platform.analysis.metrics import is_loss, quantity, worth
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, count, percent, power, ratio
 from ticlm.platform.display.table_rows import (
     BEATS_FROZEN,
     Line,
+    TableValue,
     dated,
     heading,
     is_shared,
@@ -198,10 +199,7 @@ def as_text(
 
 
 def _text_line(one: PageTable, block: str, line: Line, commands: Mapping[tuple[str, str], str]) -> TextLine:
-    cells = [
-        TextCell(value.text, value.std, value.best, value.mark, _counted(value.cells, value.missing))
-        for value in line.values
-    ]
+    cells = [TextCell(value.text, value.std, value.best, value.mark, _counted(value)) for value in line.values]
     if one.rivals:
         better, known = line.better_than_frozen
         cells.append(TextCell(f"{better} of {known}" if known else "–"))
@@ -216,8 +214,11 @@ def _text_line(one: PageTable, block: str, line: Line, commands: Mapping[tuple[s
     )
 
 
-def _counted(cells: int, missing: int) -> str:
-    return f"{cells} cells" + (f", {missing} missing" if missing else "")
+def _counted(value: TableValue) -> str:
+    """Say what a regret of log-losses is worth, and the number of cells that a value is the mean of."""
+    is_loss = value.is_regret and value.metric is not None and quantity(value.metric).is_log
+    told = f"{value.cells} cells" + (f", {value.missing} missing" if value.missing else "")
+    return ": ".join(filter(None, (worth(value.exact) if is_loss else "", told)))
 
 
 def parts_table(results: Sequence[StudyResult], summary: pd.DataFrame) -> PageTable | None:

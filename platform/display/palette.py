@@ -39,7 +39,7 @@ THEMES: dict[str, dict[str, object]] = {
         "diverging": ("#0b3c6f", "#2f79b5", "#93c3e3", "#f7f6f3", "#f3ab8c", "#cf4b3b", "#7a0b1e"),
         "worse": ("#f7f6f3", "#fbdf9d", "#f3a06c", "#cf4b3b", "#7a0b1e", "#35040d"),
         "better": ("#062243", "#0b3c6f", "#2f79b5", "#6cb6c9", "#c4e6dc", "#f7f6f3"),
-        "lines": ("#4f9f7a", "#2f8f9e", "#2f6a9e", "#2b4b84", "#241b4b"),
+        "lines": ("#d87d16", "#c42b6e", "#9349aa", "#7f0aff", "#001e76", "#000000"),
         "sequential": SEQUENTIAL,
     },
     "dark": {
@@ -54,14 +54,16 @@ THEMES: dict[str, dict[str, object]] = {
         "diverging": ("#a9d8fb", "#4f9fdc", "#28527c", "#22262d", "#7d3a31", "#dd6350", "#ffb39f"),
         "worse": ("#22262d", "#5a2f45", "#97404a", "#dd6350", "#f5a46c", "#ffe6a8"),
         "better": ("#e2f3ff", "#a9d8fb", "#4f9fdc", "#2f6f96", "#28485c", "#22262d"),
-        "lines": ("#5a74b8", "#4a95bd", "#62b3a9", "#a5d6a9", "#f4f6e6"),
+        "lines": ("#6f5fe8", "#b570bb", "#e1578b", "#af8d5f", "#ffe007", "#d5ff75"),
         "sequential": SEQUENTIAL[::-1],
     },
 }
 """The colours of a chart's ground (`card`), text (`ink`, `soft`), grid lines, the line of the evaluation nearest in
 time (purple as in Figure 4 of TiC-LM), missing cells with their hatching, and the stops of the two colour scales.
 `diverging` goes from below zero over zero to above zero; `worse` and `better` are its halves with more steps, for
-matrices on one side of zero. `lines` are those of checkpoints over time, the newest farthest from the ground."""
+matrices on one side of zero. `lines` are those of checkpoints over time, the newest farthest from
+the ground: a search found stops of which eight steps stay 17 apart in L*a*b* for all kinds of colour vision, where
+eight blues were 4 apart."""
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,8 @@ class Section:
     """What links to it and titles in the terminal call it; empty: its title."""
     is_first: bool = False
     """Whether it stands before the charts of the matrices, as the answer does."""
+    is_second: bool = False
+    """Whether it stands right after the first picture, *Quality against cost*, over the whole width."""
     for_matrices: str = ""
     """A note that is shown only where the page has matrices, to which it leads."""
 

@@ -8,12 +8,18 @@ import numpy as np
 
 from ticlm.platform.analysis.matrix import Array
 
+EXTREME = 2.5
+"""Where the scale ended at the percentile, a month that is twice as hard was one flat black row of thirteen."""
+
 
 def limit(matrices: Iterable[Array]) -> float:
-    """Return the end of the common colour scale of regret: the 95th percentile of its size over all known cells, so
-    that a single extreme cell does not set the scale."""
+    """Return the end of the common colour scale of regret: the largest size of a known cell; if that is more than
+    EXTREME times the 95th percentile, that percentile, so that a single extreme cell does not set the scale."""
     sizes = np.abs(np.concatenate([matrix[~np.isnan(matrix)] for matrix in matrices] or [np.zeros(0)]))
-    return max(float(np.percentile(sizes, 95)), 1e-3) if len(sizes) else 1.0
+    if not len(sizes):
+        return 1.0
+    most, end = float(sizes.max()), float(np.percentile(sizes, 95))
+    return max(most if most <= EXTREME * end else end, 1e-3)
 
 
 def spread(matrices: Iterable[Array]) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ticlm.platform.analysis.metrics import quantity
+from ticlm.platform.analysis.metrics import is_loss, quantity, worth
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, percent
 from ticlm.platform.display.words import measured, metrics_of, period, reference_name, title
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
@@ -150,7 +150,8 @@ def heading(summary: pd.DataFrame, results: Sequence[StudyResult] = ()) -> str:
 
 def legend(summary: pd.DataFrame) -> list[str]:
     """Explain the marks of a table, one sentence for each kind of mark that occurs."""
-    sentences = [_direction(dated(summary))]
+    losses = dated(summary)["relative"] & dated(summary)["metric"].map(is_loss).astype(bool)
+    sentences = [_direction(dated(summary)), *[f"0.1 nats more: {worth(0.1)}."] * bool(losses.any())]
     if (summary[[f"{mean}_best" for mean in HEADINGS]]).to_numpy().any():
         spread = summary[[f"{mean}_std" for mean in HEADINGS]].notna().to_numpy().any()
         sentences.append(

@@ -15,9 +15,8 @@ from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.numbers import count
 from ticlm.platform.display import palette, words
 from ticlm.platform.display.page_tables import as_text, parts_table, tables
-from ticlm.platform.display.table_rows import dated, legend, lines
+from ticlm.platform.display.table_rows import dated, legend
 from ticlm.platform.display.templates import asset, html
-from ticlm.platform.report.cards import cards
 from ticlm.platform.report.commands import cell_commands, row_commands
 from ticlm.platform.report.figures import CHARTS, pictures
 from ticlm.platform.report.provenance import code_lines, study_runs
@@ -27,9 +26,11 @@ from ticlm.platform.results.study_result import StudyResult
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ticlm.platform.display.parts import Section
+
 SCRIPTS = (*CHARTS, "pointer.js", "sections.js")
 """Scripts of every page with charts; VIEWS are those of a page with matrices."""
-VIEWS = ("page.js", "copy.js")
+VIEWS = ("difference.js", "page.js", "copy.js")
 
 
 def render(
@@ -67,13 +68,13 @@ def render(
 
 
 def _of_tables(report: Report) -> dict[str, object]:
-    """Return what the tables and the cards of the page show."""
+    """Return what the tables of the page show."""
     results, summary = report.results, report.summary
     named = {name: color for (_, name), color in _colors(results).items()}
     every, rows = report.columns, dated(summary)
     main = [score for score in every if not score.source] or every
     by_source = [score for score in every if score not in main]
-    names, metrics = [score.task for score in every], words.metrics_of(results)
+    names = [score.task for score in every]
     titles = {score: words.column_title(score, names) for score in every}
     commands = row_commands(results)
     as_table = partial(as_text, titles=titles, commands=commands)
@@ -85,12 +86,11 @@ def _of_tables(report: Report) -> dict[str, object]:
         "other_sources": report.other_sources,
         "parts": None if parts is None else as_table(parts),
         "first_sections": [one for one in report.sections if one.is_first],
-        "later_sections": [one for one in report.sections if not one.is_first],
-        "leading": _sections(report, named, are_first=True),
-        "further": _sections(report, named, are_first=False),
-        "standouts": [
-            group for score in main[:1] for group in cards(lines(summary, [score]), titles[score], metrics[score.task])
-        ],
+        "second_sections": [one for one in report.sections if one.is_second],
+        "later_sections": [one for one in report.sections if not (one.is_first or one.is_second)],
+        "leading": _sections([one for one in report.sections if one.is_first], report, named),
+        "second": _sections([one for one in report.sections if one.is_second], report, named),
+        "further": _sections([one for one in report.sections if not (one.is_first or one.is_second)], report, named),
         "row_commands": commands,
         "legend": legend(summary[summary["source"] == ""] if any(not one.source for one in every) else summary),
         "conventions": _conventions(report.preset, rows) if every else [],
@@ -98,9 +98,9 @@ def _of_tables(report: Report) -> dict[str, object]:
     }
 
 
-def _sections(report: Report, colors: Mapping[str, str], are_first: bool) -> str:
-    """Return the sections of the parts as HTML; `colors` are those of methods by their names."""
-    shown = [one.for_page() for one in report.sections if one.is_first is are_first]
+def _sections(sections: Sequence[Section], report: Report, colors: Mapping[str, str]) -> str:
+    """Return sections of the parts as HTML; `colors` are those of methods by their names."""
+    shown = [one.for_page() for one in sections]
     return html("sections.html", sections=shown, color=colors, has_matrices=any(report.views)) if shown else ""
 
 
@@ -110,6 +110,7 @@ def _of_charts(report: Report, shown: Sequence[Mapping[str, Any]]) -> dict[str, 
     return {
         "has_views": bool(drawn),
         "has_charts": bool(drawn) or any(one.charts for one in report.sections),
+        "has_losses": any(study["losses"] for study in shown),
         "has_rates": any(len(study.rates) for study in drawn),
         "has_examples": any(study.examples for study in drawn),
         "has_differences": any(view["differences"] for study in shown for view in study["views"]),

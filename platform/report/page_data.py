@@ -30,6 +30,7 @@ POINTS = 3000
 NO_RUNS: Mapping[str, object] = {
     "views": [],
     "rates": [],
+    "losses": [],
     "text": None,
     "contamination": [],
     "examples": [],
@@ -103,6 +104,7 @@ def _study(
         "places": places([period(study.timeline, label) for label in study.checkpoints]),
         "methods": methods,
         "rates": _rates(study),
+        "losses": _losses(study),
         "text": _text(study) if study.text else None,
         "contamination": [_contamination(comparison) for comparison in contaminations],
         "examples": [_examples(counted) for counted in study.examples],
@@ -129,6 +131,22 @@ def _rates(study: StudyResult) -> list[dict[str, object]]:
     return [
         line | {"color": colors[i % len(colors)], "dash": dashes[i % len(dashes)]}
         for i, line in enumerate(by_rates.values())
+    ]
+
+
+def _losses(study: StudyResult) -> list[dict[str, object]]:
+    """Return the training loss of each method over its steps."""
+    if study.losses is None:
+        return []
+    place = {method.name: i for i, method in enumerate(study.methods)}
+    return [
+        {
+            "method": place[str(name)],
+            "steps": own["step"].tolist(),
+            "losses": [rounded(value, 4) for value in own["loss"]],
+            "periods": own["period"].tolist(),
+        }
+        for name, own in study.losses.groupby("method", sort=False)
     ]
 
 

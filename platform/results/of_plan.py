@@ -13,6 +13,7 @@ from ticlm.platform.results.built_sets import built_sets
 from ticlm.platform.results.cell_frames import cell_frames
 from ticlm.platform.results.facts import fact_frame
 from ticlm.platform.results.kept_answers import kept_predictions
+from ticlm.platform.results.losses import loss_frame
 from ticlm.platform.results.mid_round import mid_round_cells
 from ticlm.platform.results.questions import question_frame
 from ticlm.platform.results.setup import StudyRequest, setup
@@ -78,6 +79,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         splits={t.id: t.split if t.data_source is None else f"{t.data_source}/{t.split}" for t in tasks},
         metrics={t.id: TaskMetric(t.metric, t.higher_is_better, PER.get(t.unit, "")) for t in study.evaluations},
         text=tuple(_text(plan)),
+        losses=loss_frame(plan),
         examples=tuple(_examples(plan)),
         static=static,
         tables=study.tables,

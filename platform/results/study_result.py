@@ -39,6 +39,8 @@ set of probes, or an evaluated period. `text` is what was answered; `exact` and 
 of the right answer, where a task asks for it; `numbers` is a mapping of all others that it keeps."""
 RATE_COLUMNS = ("method", "seed", "period", "step", "rate")
 """Columns of the frame of learning rates. It is empty if nothing was trained."""
+LOSS_COLUMNS = ("method", "seed", "period", "step", "loss")
+"""Columns of the frame of training losses."""
 COLUMNS = (
     "study",
     "method",
@@ -152,6 +154,9 @@ class StudyResult:
     """Task (`name@version`) -> the split that it scores, with the name of the corpus if that is not the study's own."""
     text: tuple[PeriodText, ...] = ()
     """Counts of the study's periods that the corpus has, in order."""
+    losses: pd.DataFrame | None = None
+    """LOSS_COLUMNS, steps as those of the rates: thinned training losses of each method's first seed. None if nothing
+    was trained here."""
     mid_round: pd.DataFrame | None = None
     """COLUMNS and `step`: cells of models that were published inside a round, after so many of its steps. Matrices and
     all that follows from them know the ends of rounds alone. None where the study publishes none."""

@@ -75,7 +75,7 @@ function timePoints(view, method, value, place, by, byPeriod) {
   const sign = view.metric.higher && value !== "regret" ? -1 : 1;
   const known = own.map((y, i) => [sign * y, i]).filter(([y]) => Number.isFinite(y));
   const ringed = byPeriod ? known.reduce((best, one) => (one[0] < (best?.[0] ?? Infinity) ? one : best), null)?.[1] : view.nearest[place];
-  const say = (y) => (value === "regret" ? `regret ${differenceText(view, y)}` : value === "perplexity" ? `perplexity ${signed(y)}` : valueText(view, y));
+  const say = (y) => (value === "regret" ? worded(view, `regret ${differenceText(view, y)}`, y) : value === "perplexity" ? `perplexity ${signed(y)}` : valueText(view, y));
   return own.map((y, i) => ({
     x: by.places[i], y, mark: i === ringed ? "ring" : own.length <= MANY ? "dot" : null,
     tip: () => [`${byPeriod ? "trained to" : "evaluated on"} ${pretty(by.labels[i])}${i === ringed ? (byPeriod ? ": the best" : ", nearest in time") : ""}`, say(y)],
@@ -113,6 +113,15 @@ function ratesChart(studies, log) {
   }));
   const y = { label: series.some((one) => one.band) ? "learning rate: peak of each round, and the range below it" : "learning rate", format: (v) => (v ? v.toExponential(v.toExponential(1).includes(".0") ? 0 : 1) : "0"), log };
   return { series, x: { label: "step", format: count }, y, low: true };
+}
+
+/** The training loss over the steps: a line a method, each point the mean of some steps. */
+function lossChart(studies) {
+  const series = studies.flatMap((study) => study.losses.map(({ method, steps, losses, periods }) => ({
+    ...styled(study.methods[method]),
+    points: steps.map((step, i) => ({ x: step, y: losses[i], tip: () => [`step ${thousands(step)}, ${pretty(periods[i])}`, `training loss ${signed(losses[i])}`] })),
+  })));
+  return { series, x: { label: "step", format: count }, y: { label: "training loss, nats", format: signed }, low: true };
 }
 
 /** The lowest and the highest rate of each round, at its middle step; zero is left out, which a log scale lacks. */
@@ -171,7 +180,7 @@ function tallyCharts({ name, periods, log, parts, total }) {
   return [stacked, whole].filter(Boolean);
 }
 
-const FORMATS = { signed, count, share };
+const FORMATS = { signed, plus, count, share };
 
 /** An axis of a chart that came as a value, with the function that writes its numbers. */
 const axisOf = (axis) => ({ ...axis, format: FORMATS[axis.format] });
@@ -184,8 +193,9 @@ function specOf(chart) {
   if (kind === "heat") return { name: chart.title, labels, y: axisOf(chart.y), rows: chart.series.map((one) => ({ ...one, values: one.y.map((value) => value ?? NaN) })), series: [] };
   const [x, y] = [axisOf({ ...chart.x, label: labels.length ? withYear(chart.x.label, labels).replace(/^, /, "") : chart.x.label }), axisOf({ ...chart.y, label: chart.y.label || chart.title })];
   const mark = kind === "points" ? "point" : Math.max(...chart.series.map((one) => one.y.length)) <= MANY ? "full" : null;
+  const markOf = (one, i) => (mark === "full" && one.hollow[i] ? "hollow" : mark);
   const say = (one, i) => (one.tips.length ? [one.tips[i]] : [`${chart.x.label || "x"}: ${labels.length ? pretty(labels[i]) : x.whole ? Math.round(one.x[i]) : x.format(one.x[i] ?? NaN)}`, `${y.label}: ${y.format(one.y[i] ?? NaN)}`]);
-  const series = chart.series.map((one) => ({ ...one, points: one.y.map((value, i) => ({ x: labels.length ? i : one.x[i] ?? NaN, y: value ?? NaN, mark, tip: () => say(one, i) })) }));
+  const series = chart.series.map((one) => ({ ...one, points: one.y.map((value, i) => ({ x: labels.length ? i : one.x[i] ?? NaN, y: value ?? NaN, mark: markOf(one, i), tip: () => say(one, i) })) }));
   return { name: chart.title, series, x, y, cloud: kind === "points", named: kind === "line", ...(labels.length ? { labels } : {}) };
 }
 

@@ -34,6 +34,7 @@ function cellCommand({ study, view, index }, { row, column }) {
 
 let chosenCell = null;
 document.addEventListener("cell", ({ target, detail }) => {
+  if (target.closest("#difference")) return void (chosenCell = null); // a difference is no cell of one model
   const boxes = [...document.querySelectorAll("#heatmaps .map")];
   const place = boxes.includes(target) ? boxes.indexOf(target) : Number(document.getElementById("large").dataset.place);
   chosenCell = [maps()[place], detail];

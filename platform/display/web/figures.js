@@ -7,6 +7,7 @@ function figures() {
   return [...report.studies.flatMap((study) => [
     ...study.views.flatMap((view) => viewFigures(study, view)),
     ...(study.rates.length ? [[["rates", study.name], lineSheet("", [ratesChart([study], true)])]] : []),
+    ...(study.losses.length ? [[["training-loss", study.name], lineSheet("", [lossChart([study])])]] : []),
     ...(study.text ? [[["text", study.name], lineSheet("", textCharts(study.text).filter((spec) => spec.series.length))]] : []),
     ...study.contamination.map((pair) => [["contamination", study.name, ...pair.tasks], lineSheet(`${pair.name}\n${contaminationText(pair)}`, [contaminationChart(study, pair)], 560)]),
     ...study.examples.flatMap((set) => set.tallies.map((tally) => [[study.name, "examples", set.id, tally.name], sheet(`${set.id} · ${tally.name}`, tallyCharts(tally).map((spec) => barPanel(spec)))])),
@@ -86,9 +87,9 @@ function key(series, width, kind) {
   const body = [];
   let [x, y] = [0, 0];
   for (const one of series) {
-    const long = 52 + widthOf(one.name, 11);
+    const long = 52 + widthOf(one.name, 12);
     if (x && x + long > width) [x, y] = [0, y + 18];
-    body.push(moved(x, y, sample(one, kind)), label(one.name, { x: x + 40, y: y + 9, "font-size": 11 }));
+    body.push(moved(x, y, sample(one, kind)), label(one.name, { x: x + 40, y: y + 9 }));
     x += long;
   }
   return { body: body.join(""), height: y + 14 };
@@ -104,7 +105,8 @@ function scale(study, view) {
   const bar = shape("defs", {}, shape("linearGradient", { id: "ends" }, ...gradient)) + shape("rect", { x: from + 8, width: 200, height: 14, fill: "url(#ends)" });
   const texts = [label(what, { y: 12 }), label(ends[0], { x: from, y: 12, "text-anchor": "end" }), label(`${ends[1]}${means && ` · ${means}`}`, { x: from + 216, y: 12 })];
   const own = { x: 2, y: 30, width: 14, height: 11, fill: "none", stroke: theme.ink, "stroke-width": 1.4 };
-  const keys = shape("rect", own) + label("in-distribution", { x: 24, y: 40 }) + line(150, 36, 172, 36, { stroke: theme.near, "stroke-width": 2.5 }) + label(`nearest in time · hatched: missing${hasUnasked(view) ? " · blank: not asked" : ""}`, { x: 180, y: 40 });
+  const further = `nearest in time${hasMissing(view) ? " · hatched: missing" : ""}${hasKind(view, "unasked") ? " · blank: not asked" : ""}`;
+  const keys = shape("rect", own) + label("in-distribution", { x: 24, y: 40 }) + line(150, 36, 172, 36, { stroke: theme.near, "stroke-width": 2.5 }) + label(further, { x: 180, y: 40 });
   const lines = [`rows: ${withYear("trained", study.checkpoints)}; columns: ${withYear("evaluated", view.evaluated)}`, ...(hasRepeats(study, view) ? ["slanted lines and ″: the row repeats an older Oracle (″: the one above)"] : [])];
   const words = lines.map((text, i) => label(text, { y: 60 + 18 * i }));
   const width = Math.max(from + 216 + size(ends[1]) + (means ? size(means) + 18 : 0), ...lines.map(size), 400);
@@ -117,7 +119,7 @@ function sheet(heading, panels, across = panels.length, under = []) {
   const wide = Math.max(...panels.map(({ chart }) => chart.width));
   const width = 2 * edge + Math.max(across * (wide + gap) - gap, ...under.map((part) => part.width ?? 0));
   const titles = heading ? wrapped(heading, width - 2 * edge) : [];
-  const body = titles.map((text, i) => label(text, { x: edge, y: 26 + 19 * i, "font-size": i ? 11.5 : 15, fill: i ? theme.soft : theme.ink }));
+  const body = titles.map((text, i) => label(text, { x: edge, y: 26 + 19 * i, "font-size": i ? 12 : 15, fill: i ? theme.soft : theme.ink }));
   let top = edge + 19 * titles.length + (titles.length ? 8 : 0);
   for (let first = 0; first < panels.length; first += across) {
     const row = panels.slice(first, first + across);
@@ -125,7 +127,7 @@ function sheet(heading, panels, across = panels.length, under = []) {
     row.forEach(({ chart, title, note }, i) => {
       const x = edge + i * (wide + gap);
       if (title) body.push(label(title, { x, y: top + 12, fill: theme.ink, "font-size": 13 }));
-      if (note) body.push(label(note, { x, y: top + 27, "font-size": 10.5 }));
+      if (note) body.push(label(note, { x, y: top + 27 }));
       body.push(moved(x, top + heads + 4, chart.body));
     });
     top += heads + 4 + Math.max(...row.map(({ chart }) => chart.height)) + gap;
@@ -137,12 +139,4 @@ function sheet(heading, panels, across = panels.length, under = []) {
   const [all, height] = [Math.ceil(width), Math.ceil(top)];
   const ground = shape("rect", { width: all, height, fill: theme.card });
   return svgOf({ width: all, height, name: titles[0] ?? panels[0].chart.name, body: ground + body.join("") }, { width: all, height, "font-family": "DejaVu Sans, Verdana, system-ui, sans-serif" });
-}
-
-/** Lines of text of at most `width`, beginning anew at line breaks. */
-function wrapped(text, width) {
-  return text.split("\n").flatMap((part) => part.split(" ").reduce((lines, word) => {
-    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
-    return lines.length && widthOf(longer, 11) <= width ? [...lines.slice(0, -1), longer] : [...lines, word];
-  }, []));
 }

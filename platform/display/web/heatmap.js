@@ -23,26 +23,43 @@ function scaleOf(views, limit = Math.max(...views.map((view) => view.limit))) {
 function scaleText(view, { low, high, side }) {
   const { digits, measured } = view.metric;
   if (!view.reference) return { what: `${measured}, ${better(view)}`, ends: [signed(low, digits), signed(high, digits)], means: "" };
-  const means = [`${theme.dark ? "the darkest" : "white"}: as the reference`, ...(side < 0 ? [] : ["red: worse"]), ...(side > 0 ? [] : ["blue: better"])].join(", ");
-  return { what: `${regretText(view)}, lower is better`, ends: [side > 0 ? "0" : `≤ ${signed(low, digits)}`, side < 0 ? "0" : `≥ ${signed(high, digits)}`], means };
+  const out = beyond(view, low, high);
+  const end = (sign, value) => `${out ? sign : ""}${signed(value, digits)}`;
+  const ground = theme.dark ? "the darkest" : "white";
+  const far = side ? `the ${theme.dark ? "brighter" : "darker"} the ${side > 0 ? "worse" : "better"}` : "red: worse, blue: better"; // a half has more colours than one
+  const means = `${ground}: as the reference, ${far}`;
+  return { what: `${regretText(view)}, lower is better`, ends: [side > 0 ? "0" : end("≤ ", low), side < 0 ? "0" : end("≥ ", high)], means: means + out };
+}
+
+/** How far values reach beyond the ends of a scale, in words: the cells there look the same. */
+function beyond(view, low, high) {
+  const known = numbers(view).shown.flatMap((matrix) => Array.from(matrix).filter(Number.isFinite));
+  const slack = (high - low) / 1000; // of the rounding of what travels
+  const out = known.filter((value) => (low < 0 && value < low - slack) || (high > 0 && value > high + slack));
+  if (!out.length) return "";
+  const far = out.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a));
+  return `; ${thousands(out.length)} of ${thousands(known.length)} cells lie beyond, as far as ${signed(far, view.metric.digits)}, and share the last colour`;
 }
 
 /** Whether a row of an Oracle's matrix repeats the model of an older row. */
 const repeats = (study, view, index, row) => Boolean(view.carried[index]?.[row]) && view.carried[index][row] !== study.checkpoints[row];
 const hasRepeats = (study, view) => study.methods.some((_, i) => study.checkpoints.some((_, row) => repeats(study, view, i, row)));
 
-/** Whether a task leaves out some cells on purpose, as those of other periods than a checkpoint's own. */
-const hasUnasked = (view) => numbers(view).kinds.includes(report.kinds.unasked);
+/** Whether a view has cells of a kind: `unasked` are those that a task leaves out on purpose, as of other periods than a checkpoint's own. */
+const hasKind = (view, kind) => numbers(view).kinds.includes(report.kinds[kind]);
+const hasTrace = ({ study, view }) => study.checkpoints.length > 1 && view.evaluated.length > 1;
+/** Whether a heat map has a hatched cell: one that is asked for and has no value. */
+const hasMissing = (view) => numbers(view).shown.some((matrix) => matrix.some((value, i) => !Number.isFinite(value) && numbers(view).kinds[i] !== report.kinds.unasked));
 
 /**
  * The heat map of method `index` as {width, height, name, body, at, cell}; `cell(row, column)` is what `at` gives.
  * `large`: axis titles, and values where they fit; `room`: how high the cells may be in all; `scale`: the colours;
- * `id`: what no other heat map of the page has.
+ * `id`: what no other heat map of the page has; `minus`: {study, view, index} of the method that is subtracted, cell by cell.
  */
-function heatmap(study, view, index, width, { large = false, room = 420, scale = scaleOf([view]), id = index } = {}) {
-  const map = { study, view, index, width, large, rows: study.checkpoints, columns: view.evaluated };
-  map.shown = numbers(view).shown[index];
+function heatmap(study, view, index, width, { large = false, room = 420, scale = scaleOf([view]), id = index, minus = null } = {}) {
+  const map = { study, view, index, width, large, minus, rows: study.checkpoints, columns: view.evaluated };
   map.values = numbers(view).values[index];
+  map.shown = minus ? differenceOf({ view, index }, minus) : numbers(view).shown[index];
   map.repeated = study.checkpoints.map((_, row) => repeats(study, view, index, row));
   fit(map, width, room);
   const { low, high } = scale;
@@ -58,14 +75,28 @@ function heatmap(study, view, index, width, { large = false, room = 420, scale =
     const [column, row] = [Math.floor((x - map.left) / map.size), Math.floor((y - map.top) / map.size)];
     return row >= 0 && column >= 0 && row < map.rows.length && column < map.columns.length ? cell(row, column) : null;
   };
-  return { width, height: map.height, name: `${study.methods[index].label}: trained × evaluated; move with the arrow keys`, body: body.join(""), at, cell };
+  const name = study.methods[index].label + (minus ? ` − ${minus.study.methods[minus.index].label}` : "");
+  return { width, height: map.height, name: `${name}: trained × evaluated; move with the arrow keys`, body: body.join(""), at, cell };
+}
+
+/** The values of one method less those of another on the same cells, turned so that below zero the first one is better. */
+function differenceOf(one, other) {
+  const values = numbers(other.view).values[other.index];
+  const sign = one.view.metric.higher ? -1 : 1;
+  return numbers(one.view).values[one.index].map((value, i) => sign * (value - values[i]));
+}
+
+/** The colour scale of a difference matrix: both halves about zero, to the largest difference. */
+function differenceScale(values) {
+  const limit = values.reduce((most, value) => (Math.abs(value) > most ? Math.abs(value) : most), 0) || 1;
+  return { low: -limit, high: limit, side: 0, stops: theme.diverging };
 }
 
 /** Chooses the size of cells and the labels beside them. */
 function fit(map, width, room) {
   const { rows, columns, large } = map;
   const title = large ? 20 : 0;
-  map.font = large ? 12 : 10.5;
+  map.font = 12;
   const widest = (names, chosen) => Math.max(...axisLabels(names, chosen).map((text) => widthOf(text, map.font)));
   const lay = (left, bottom) => {
     const most = large ? room - bottom : room;
@@ -75,7 +106,7 @@ function fit(map, width, room) {
   const all = (names) => widest(names, names.map((_, i) => i));
   // what fits is found with the widest labels; those that are drawn may then be shorter, never longer
   lay(all(rows) + 8 + title, all(columns) + 10 + title);
-  map.down = ticks(rows, Math.floor((rows.length * map.size) / (large ? 17 : 12)));
+  map.down = ticks(rows, Math.floor((rows.length * map.size) / (large ? 17 : 14)));
   const long = columns.length * map.size;
   map.under = underAxis(columns, long, undefined, map.font);
   const deep = map.under.turned ? Math.max(...map.under.names.map((text) => widthOf(text, map.font))) + 10 : map.font + 8;
@@ -138,8 +169,8 @@ function writing(map, colorOf) {
   return Array.from(map.shown, (value, i) => {
     if (!Number.isFinite(value)) return "";
     const [x, y] = corner(map, Math.floor(i / map.columns.length) + 0.5, (i % map.columns.length) + 0.5);
-    const size = Math.min(12, map.size / 3.6);
-    return label(signed(value, log ? (map.view.reference ? 3 : 2) : digits), { x, y: y + 0.36 * size, fill: inkOn(colorOf(value)), "font-size": size, "text-anchor": "middle" });
+    const text = signed(value, log ? (map.view.reference ? 3 : 2) : digits);
+    return widthOf(text, 12) > map.size ? "" : label(text, { x, y: y + 4.3, fill: inkOn(colorOf(value)), "text-anchor": "middle" });
   });
 }
 
@@ -175,9 +206,14 @@ function describe(map, row, column) {
   return { row, column, x: x + map.size, y: y + map.size, cursor, lines: [...cellText(map, place), where] };
 }
 
-function cellText({ view, values, shown }, place) {
+function cellText({ study, view, index, values, shown, minus }, place) {
+  if (minus) {
+    const other = numbers(minus.view).values[minus.index][place];
+    const own = [[study.methods[index], values[place]], [minus.study.methods[minus.index], other]].map(([method, value]) => `${method.label}: ${valueText(view, value)}`);
+    return [Number.isFinite(shown[place]) ? worded(view, `difference ${differenceText(view, view.metric.higher ? -shown[place] : shown[place])}`, shown[place]) : "no difference: a value is missing", ...own];
+  }
   if (!Number.isFinite(values[place])) return [numbers(view).kinds[place] === report.kinds.unasked ? "no value" : "missing"];
   const own = valueText(view, values[place]);
   if (!view.reference) return [own];
-  return [Number.isFinite(shown[place]) ? `regret ${differenceText(view, shown[place])}` : "regret missing: no reference here", own];
+  return [Number.isFinite(shown[place]) ? worded(view, `regret ${differenceText(view, shown[place])}`, shown[place]) : "regret missing: no reference here", own];
 }

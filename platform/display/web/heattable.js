@@ -9,13 +9,13 @@ function heatTable({ name, labels, rows, y }, width) {
   const [low, high] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
   const colors = ramp(theme.sequential, 64);
   const colorOf = (value) => colors[Math.round(63 * ((value - low) / (high - low || 1)))];
-  const left = Math.min(0.4 * width, Math.max(...rows.map((row) => widthOf(row.name, 10.5)), 30) + 8);
+  const left = Math.min(0.4 * width, Math.max(...rows.map((row) => widthOf(row.name, 12)), 30) + 8);
   const step = (width - left - 2) / labels.length;
   const under = underAxis(labels, width - left - 2);
-  const deep = under.turned ? 14 + 6.4 * Math.max(...under.names.map((one) => one.length)) : 26;
+  const deep = under.turned ? 14 + 7.4 * Math.max(...under.names.map((one) => one.length)) : 26;
   const bottom = 6 + rows.length * CELL;
   const body = rows.flatMap((row, i) => [
-    label(row.name, { x: left - 6, y: 6 + (i + 0.62) * CELL, "text-anchor": "end", "font-size": 10.5 }),
+    label(row.name, { x: left - 6, y: 6 + (i + 0.62) * CELL, "text-anchor": "end" }),
     ...row.values.flatMap((value, k) => (Number.isFinite(value) ? cellOf(value, left + k * step, 6 + i * CELL, step, colorOf(value), y) : [])),
   ]);
   body.push(...under.names.map((text, k) => below(text, left + (under.chosen[k] + 0.5) * step, bottom, under.turned)));
@@ -30,6 +30,6 @@ function heatTable({ name, labels, rows, y }, width) {
 function cellOf(value, x, y, step, color, axis) {
   const cell = shape("rect", { x, y, width: Math.max(step - 1, 1), height: CELL - 1, fill: color });
   const text = axis.format(value, 2);
-  if (step < Math.max(LEAST, widthOf(text, 10.5))) return [cell];
-  return [cell, label(text, { x: x + step / 2, y: y + 0.64 * CELL, fill: inkOn(color), "font-size": 10.5, "text-anchor": "middle" })];
+  if (step < Math.max(LEAST, widthOf(text, 12))) return [cell];
+  return [cell, label(text, { x: x + step / 2, y: y + 0.64 * CELL, fill: inkOn(color), "text-anchor": "middle" })];
 }

@@ -35,16 +35,18 @@ function axis(points, name, from, to, { log = false, margin = 0.04, zero = false
 /**
  * The chart of {series, x, y, labels?, places?, hidden?}; `labels` makes the x axis one of periods, evenly apart or at
  * `places`; `scatter` draws points without lines on two equal axes with their diagonal, `cloud` points alone; `named` writes names at the ends
- * of lines; `low` makes a low chart; `y.line` is a value to be told from the others, `y.span` what the axis holds in any
+ * of lines; `low` makes a low chart; `x.line` and `y.line` are values to be told from the others, `y.span` what the axis holds in any
  * case, `x.whole` and `y.whole` axes without fractions.
  */
 function lineChart(spec, width) {
   const { labels, places, scatter } = spec;
   const series = spec.series.filter((one) => !spec.hidden?.has(one.name));
-  const height = scatter ? width - 6 : Math.round(Math.min(spec.low ? 220 : 460, Math.max(spec.low ? 180 : 260, width * 0.46)));
-  const frame = { left: 58, right: width - 14 - nameRoom(spec, series, width), top: 22, bottom: height - 44 };
+  const titles = wrapped(spec.y.label, width, 12); // of an axis, above it
+  const above = 14 * (titles.length - 1);
+  const height = above + (scatter ? width - 6 : Math.round(Math.min(spec.low ? 220 : 460, Math.max(spec.low ? 180 : 260, width * 0.46))));
+  const frame = { left: 58, right: width - 14 - nameRoom(spec, series, width), top: 22 + above, bottom: height - 44 };
   const under = labels && underAxis(labels, frame.right - frame.left, places);
-  if (under?.turned) frame.bottom = height - 34 - 6.4 * Math.max(...under.names.map((name) => name.length));
+  if (under?.turned) frame.bottom = height - 34 - 7.4 * Math.max(...under.names.map((name) => name.length));
   const points = series.flatMap((one) => [...one.points, ...(one.band ?? []).map(({ x, low }) => ({ x, y: low }))]);
   const mirrored = scatter ? points.map((point) => ({ x: point.y, y: point.x })) : [];
   const all = [...points, ...mirrored, ...(spec.y.span ?? []).map((y) => ({ y }))];
@@ -52,11 +54,11 @@ function lineChart(spec, width) {
   const y = axis(all, "y", frame.bottom, frame.top, { log: spec.y.log, zero: spec.y.zero, margin: scatter ? 0.03 : 0.04, least: spec.y.whole ? 2 : 0 });
   const body = [...levels(spec, y, frame)];
   under?.names.forEach((text, k) => body.push(below(text, x.place(places?.[under.chosen[k]] ?? under.chosen[k]), frame.bottom, under.turned)));
-  if (!labels) body.push(...across(spec, x, frame, width));
-  const long = widthOf(spec.y.label, 12);
-  const top = long > width - frame.left ? { x: 0, y: 10, "font-size": Math.min(12, (12 * width) / long) } : { x: frame.left, y: 10 };
-  body.push(label(spec.y.label, top), label(spec.x.label, { x: frame.right, y: height - 4, "text-anchor": "end" }));
-  if (y.low <= spec.y.line && spec.y.line <= y.high) body.push(dashed(frame.left, y.place(spec.y.line), frame.right, y.place(spec.y.line)));
+  if (!labels) body.push(...across(spec, x, frame, width, points.reduce((least, point) => (point.x < least ? point.x : least), 0)));
+  const beside = widthOf(spec.y.label, 12) > width - frame.left ? 0 : frame.left;
+  body.push(...titles.map((text, i) => label(text, { x: beside, y: 10 + 14 * i })), label(spec.x.label, { x: frame.right, y: height - 4, "text-anchor": "end" }));
+  if (holds(y, spec.y.line)) body.push(dashed(frame.left, y.place(spec.y.line), frame.right, y.place(spec.y.line)));
+  if (holds(x, spec.x.line)) body.push(dashed(x.place(spec.x.line), frame.top, x.place(spec.x.line), frame.bottom));
   if (scatter) body.push(dashed(x.place(x.low), y.place(x.low), x.place(x.high), y.place(x.high)));
   body.push(...series.map((one) => curve(one, x, y, scatter || spec.cloud, spec.series.length > 24)));
   const named = spec.named ? lineNames(series, x, y, frame, width) : [];
@@ -72,10 +74,13 @@ function levels(spec, y, frame) {
   return values.map((value) => line(frame.left, y.place(value), frame.right, y.place(value)) + label(spec.y.format(value, digits), { x: frame.left - 8, y: y.place(value) + 4, "text-anchor": "end" }));
 }
 
-function across(spec, x, frame, width) {
+/** Whether an axis has a value, if there is one. */
+const holds = (axis, value) => Number.isFinite(value) && axis.low <= value && value <= axis.high;
+
+function across(spec, x, frame, width, least) {
   const values = rounds(x.low, x.high, width / 110, spec.x.log, spec.x.whole);
-  const digits = spec.scatter && digitsOf(values);
-  return values.filter((value) => value >= 0 || spec.scatter).map((value) => line(x.place(value), frame.bottom, x.place(value), frame.bottom + 4) + below(spec.x.format(value, digits), x.place(value), frame.bottom));
+  const digits = spec.scatter || spec.x.whole ? digitsOf(values) : undefined;
+  return values.filter((value) => value >= least || spec.scatter).map((value) => line(x.place(value), frame.bottom, x.place(value), frame.bottom + 4) + below(spec.x.format(value, digits), x.place(value), frame.bottom));
 }
 
 /** Whether a point has a place: both numbers known, and above zero on a log scale. */
@@ -113,7 +118,7 @@ function area(band, points, x, y) {
 /** How much of the width the names at the ends of lines take: none where the chart is narrow, or lines are many. */
 function nameRoom({ named, series: all }, series, width) {
   if (!named || width < 520 || all.length > 14) return 0;
-  return Math.min(width * 0.24, Math.max(...series.map((one) => widthOf(one.name, 10.5)), 0) + 14);
+  return Math.min(width * 0.24, Math.max(...series.map((one) => widthOf(one.name, 12)), 0) + 14);
 }
 
 /** Names at the ends of lines, [{text, box}], in the order of the ends; none where they have no room near them. */
@@ -121,14 +126,14 @@ function lineNames(series, x, y, frame, width) {
   if (frame.right > width - 20) return [];
   const last = series.map((one) => [...one.points].reverse().find((point) => drawable(point, x, y)));
   const at = series.map((_, k) => k).filter((k) => last[k]);
-  const places = spreadOut(at.map((k) => y.place(last[k].y)), 12.5, frame.top, frame.bottom);
+  const places = spreadOut(at.map((k) => y.place(last[k].y)), 14, frame.top, frame.bottom);
   if (!places || at.some((k, i) => Math.abs(places[i] - y.place(last[k].y)) > 70)) return []; // too far to be followed
   return at.map((k, i) => {
     const [px, py, left] = [x.place(last[k].x), y.place(last[k].y), frame.right + 10];
-    const most = Math.floor((width - left - 2) / (0.62 * 10.5));
+    const most = Math.floor((width - left - 2) / (0.62 * 12));
     const name = series[k].name.length > most ? `${series[k].name.slice(0, most - 1)}…` : series[k].name;
     const leader = shape("path", { d: `M${(px + 5).toFixed(1)} ${py.toFixed(1)}L${left - 3} ${places[i].toFixed(1)}`, stroke: tone(series[k].color), "stroke-width": 0.8, "stroke-dasharray": "1 3", fill: "none" });
-    const box = [left, places[i] - 6, left + widthOf(name, 10.5), places[i] + 6];
+    const box = [left, places[i] - 6, left + widthOf(name, 12), places[i] + 6];
     return { text: leader + onTop(name, { x: left, y: places[i] + 3.5 }), box };
   });
 }
@@ -159,9 +164,9 @@ function annotations(series, x, y, frame, width, named) {
   for (const one of [...series].sort((a, b) => (b.first ? 1 : 0) - (a.first ? 1 : 0))) {
     const said = one.points.filter((point) => point.label && drawable(point, x, y));
     for (const point of new Set([said.at(-1), said[0], ...said].filter(Boolean))) {
-      const [px, py, size] = [x.place(point.x), y.place(point.y), widthOf(point.label, 10.5)];
+      const [px, py, size] = [x.place(point.x), y.place(point.y), widthOf(point.label, 12)];
       for (const [dx, dy] of [[5, -7], [5, 15], [-size - 5, -7], [-size - 5, 15], [-size / 2, -9], [-size / 2, 18]]) {
-        const box = [px + dx - 3, py + dy - 10, px + dx + size + 3, py + dy + 4];
+        const box = [px + dx - 3, py + dy - 11, px + dx + size + 3, py + dy + 4];
         if (!free(box)) continue;
         taken.add(box);
         found.push(onTop(point.label, { x: px + dx, y: py + dy }));

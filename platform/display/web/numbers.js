@@ -74,6 +74,16 @@ function differenceText(view, value, digits = view.metric.digits) {
   return `${plus(value, digits)}${Number.isFinite(value) ? counted : ""}`;
 }
 
+/** What a difference of log-losses is worth in perplexity: "perplexity 15 % higher"; "" below a tenth of a percent. */
+function worth(view, value) {
+  const share = view.metric.log && Number.isFinite(value) ? 100 * Math.expm1(value) : 0;
+  if (Math.abs(share) < 0.05) return "";
+  return `perplexity ${Math.abs(share) < 9.95 ? Math.abs(share).toFixed(1) : thousands(Math.round(Math.abs(share)))} % ${share > 0 ? "higher" : "lower"}`;
+}
+
+/** A difference in words, with its worth in perplexity in brackets. */
+const worded = (view, text, value) => (worth(view, value) ? `${text} (${worth(view, value)})` : text);
+
 /** What regret is counted in: regret, nats per token. */
 const regretText = ({ metric }) => `regret${metric.counted && `, ${metric.counted}`}`;
 

@@ -17,8 +17,8 @@ function shown() {
 const study = () => shown()[0].study;
 const view = () => shown()[0].view;
 const scales = () => scaleOf(shown().map((one) => one.view), state.limit);
-const hidden = { cost: new Set(), time: new Set(), lag: new Set(), rates: new Set(), text: new Set(), pairs: new Set() };
-const settings = { unit: "tokens", logCost: true, value: null, all: false, log: true, method: null, lines: "checkpoints", against: null, set: 0 };
+const hidden = { cost: new Set(), time: new Set(), lag: new Set(), rates: new Set(), losses: new Set(), text: new Set(), pairs: new Set() };
+const settings = { unit: "tokens", logCost: true, value: null, all: false, log: true, method: null, lines: "checkpoints", against: null, set: 0, pair: null };
 
 let printing = false;
 function dark() {
@@ -65,7 +65,11 @@ function drawScale() {
   const bar = element("i");
   bar.style.background = `linear-gradient(to right, ${colors.stops.join(", ")})`;
   const ramp = element("span", { className: "ramp" }, what, ...[ends[0], bar, ends[1]].map((part) => element("span", {}, part)), means);
-  const keys = [["own", "in-distribution"], ["near", "nearest in time"], ["hatch", "missing"], ...(shown().some((one) => hasUnasked(one.view)) ? [["blank", "not asked by the task"]] : []), ...(shown().some((one) => hasRepeats(one.study, one.view)) ? [["again", "no model was retrained for this period; the older one is shown (″: the one above)"]] : [])];
+  const keys = [
+    ["own", "in-distribution", ({ view }) => hasKind(view, "in_distribution")], ["near", "nearest in time", hasTrace], ["hatch", "missing", ({ view }) => hasMissing(view)],
+    ["blank", "not asked by the task", ({ view }) => hasKind(view, "unasked")],
+    ["again", "no model was retrained for this period; the older one is shown (″: the one above)", ({ study, view }) => hasRepeats(study, view)],
+  ].filter(([, , occurs]) => shown().some(occurs)); // a mark is explained where it occurs
   const words = keys.map(([kind, text]) => element("span", { className: "key" }, element("i", { className: kind }), text));
   if (box.firstChild && box.dataset.live) return box.replaceChild(ramp, box.firstChild);
   box.replaceChildren(ramp, ...words);
@@ -110,6 +114,7 @@ function drawMaps() {
   const [all, scale] = [maps(), scales()];
   boxes.forEach((box, i) => drawMap(box, all[i], widths[i], { scale, id: i }));
   if ($("large").open) drawLarge();
+  drawDifference();
 }
 
 function drawMap(box, { study, view, index }, width, options) {
@@ -195,7 +200,9 @@ function drawCost() {
   const { unit, logCost } = settings;
   switcher("cost-unit", [["tokens", "Tokens"], ["flops", "FLOPs"]], unit, (value) => ((settings.unit = value), drawCost()));
   switcher("cost-axis", [[true, "Log"], [false, "Linear"]], logCost, (log) => ((settings.logCost = log), drawCost()));
-  showChart($("cost-chart"), lineChart, costChart(report.studies, view().name, unit, logCost), hidden.cost);
+  const spec = costChart(report.studies, view().name, unit, logCost);
+  $("cost-hollow").hidden = !spec.series.some((one) => one.points.some((point) => point.mark === "hollow"));
+  showChart($("cost-chart"), lineChart, spec, hidden.cost);
 }
 
 function drawRates() {
@@ -203,6 +210,8 @@ function drawRates() {
   if (!section("rates", of.length) || !$("rates").open) return;
   switcher("rate-axis", [[true, "Log"], [false, "Linear"]], settings.log, (log) => ((settings.log = log), drawRates()));
   showChart($("rate-chart"), lineChart, ratesChart(of, settings.log), hidden.rates);
+  const trained = of.filter((one) => one.losses.length);
+  if (section("loss-chart", trained.length)) showChart($("loss-chart"), lineChart, lossChart(trained), hidden.losses);
 }
 
 function drawExamples() {
@@ -233,7 +242,8 @@ function drawPairs() {
 function drawValues() {
   const chosen = new Set(asked().map((one) => one.name));
   const others = new Set(report.studies.map((one) => one.name));
-  drawSections(({ study }) => chosen.has(study) || !others.has(study));
+  const { task } = view();
+  drawSections((one) => (chosen.has(one.study) || !others.has(one.study)) && (!one.task || one.task === task));
 }
 
 function drawCharts() {
@@ -252,7 +262,7 @@ function redraw() {
 function everything() {
   $("large").close();
   state.limit = undefined;
-  settings.against = null;
+  settings.against = settings.pair = null;
   hidden.time.clear();
   theme = report.themes[dark() ? "dark" : "light"];
   choose();

@@ -19,6 +19,7 @@ function drawSections(wanted = () => true) {
     const hidden = (hiddenIn[id] ??= new Set());
     const own = charts.filter(wanted);
     const around = (box, k) => (own[k].kind === "heat" ? element("div", {}, element("h3", {}, own[k].title), box) : box);
+    $(id).hidden = !own.length && charts.some((one) => one.task); // another evaluation is chosen, which has none
     showAll(`${id}-charts`, own.map((chart) => (box) => showChart(box, drawOf(chart), specOf(chart), hidden, { nameless: chart.kind === "heat" || chart.series.length < 2 })), around);
   }
 }

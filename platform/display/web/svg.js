@@ -16,7 +16,7 @@ function shape(name, attributes, ...children) {
 const label = (text, attributes) => shape("text", { fill: theme.soft, "font-size": 12, ...attributes }, escaped(text));
 
 /** Text that is to be read on top of lines. */
-const onTop = (text, attributes) => label(text, { fill: theme.ink, "font-size": 10.5, "paint-order": "stroke", stroke: theme.card, "stroke-width": 3, "stroke-linejoin": "round", ...attributes });
+const onTop = (text, attributes) => label(text, { fill: theme.ink, "paint-order": "stroke", stroke: theme.card, "stroke-width": 3, "stroke-linejoin": "round", ...attributes });
 
 const line = (x1, y1, x2, y2, attributes = { stroke: theme.line }) => shape("line", { x1, y1, x2, y2, ...attributes });
 const dashed = (x1, y1, x2, y2) => line(x1, y1, x2, y2, { stroke: theme.soft, "stroke-dasharray": "4 4" });
@@ -24,9 +24,17 @@ const dashed = (x1, y1, x2, y2) => line(x1, y1, x2, y2, { stroke: theme.soft, "s
 /** An estimate of how wide a text is, on the wide side. */
 const widthOf = (text, size) => 0.62 * size * text.length;
 
+/** Lines of text of at most `width`, beginning anew at line breaks. */
+function wrapped(text, width, size = 11) {
+  return text.split("\n").flatMap((part) => part.split(" ").reduce((lines, word) => {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    return lines.length && widthOf(longer, size) <= width ? [...lines.slice(0, -1), longer] : [...lines, word];
+  }, []));
+}
+
 /** A label under an axis: upright, or turned. */
 const below = (text, x, y, turned) =>
-  turned ? label(text, { transform: `translate(${(x + 4).toFixed(2)} ${(y + 8).toFixed(2)}) rotate(-90)`, "text-anchor": "end", "font-size": 11 }) : label(text, { x, y: y + 18, "text-anchor": "middle" });
+  turned ? label(text, { transform: `translate(${(x + 4).toFixed(2)} ${(y + 8).toFixed(2)}) rotate(-90)`, "text-anchor": "end" }) : label(text, { x, y: y + 18, "text-anchor": "middle" });
 
 const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 const hex = (parts) => `#${parts.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;

@@ -2,14 +2,16 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 from calendars import CHECKPOINTS, NUMPY, PYTORCH
 from hypothesis import given
 from hypothesis import strategies as st
+from report_kinds import MONTHS, WEEKS, made_up
 from reports import tic_lm
 
 from ticlm.core.periods import TIC_CC_MONTHS, Period, span
-from ticlm.platform.analysis.lag import Peak, apart, describe, nearest, peaks, places
+from ticlm.platform.analysis.lag import Peak, age, apart, by_age, describe, nearest, peaks, places
 from ticlm.platform.analysis.matrix import View, views
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.results.study_result import TaskMetric
@@ -156,3 +158,54 @@ def test_shares_are_shown_in_percent_and_logs_of_perplexities_as_such() -> None:
     stale, share = quantity(TaskMetric("nll-outdated")), quantity(TaskMetric("outdated"))
     assert (stale.scale, stale.difference, share.scale) == (1, "nats", 100), "a loss, though it ends as a share does"
     assert quantity(TaskMetric("entropy")).titled == "entropy"
+
+
+@pytest.mark.parametrize(
+    ("trained", "evaluated", "months"),
+    [
+        ("201403", "201403", 0),
+        ("201403", "201404", 1),
+        ("201403", "201402", -1),
+        ("201401", "201501", 12),
+        ("201401-201403", "201404-201406", 3),  # a quarter later, and a quarter before
+        ("201404-201406", "201401-201403", -3),
+        ("201403", "201404-201406", 1),  # months against quarters: the first of its months is the next one
+        ("201405", "201404-201406", 0),
+        ("201305-201412", "201501", 1),  # what it was trained on last counts
+        ("201305-201412", "201306", -18),
+    ],
+)
+def test_a_model_ages_from_the_end_of_its_training(trained: str, evaluated: str, months: float) -> None:
+    assert age(of(trained), of(evaluated)) == pytest.approx(months)
+
+
+def test_a_mean_of_an_age_is_over_its_diagonal_and_says_of_how_many_cells() -> None:
+    (view,) = views(made_up("demo", MONTHS, cutoffs=(0, 5, 11)))
+    found = by_age(view)
+    run, _, oracle = found.curves
+    regret = view.relative(view.methods[0].mean)
+    assert found.unit.name == "month" and run.ages == tuple(range(-11, 12)) and found.left_out == 0
+    assert run.cells == tuple(12 - abs(one) for one in run.ages)
+    assert run.values == pytest.approx([np.diagonal(regret, one).mean() for one in run.ages])
+    # the Oracle of December is the reference; those of January and June keep their own ages in the months after
+    assert (oracle.ages[0], oracle.ages[-1]) == (-5, 11) and set(oracle.cells) == {1, 2}
+    assert oracle.values[-1] == pytest.approx(view.relative(view.methods[2].values)[0, 0, -1])
+
+
+def test_runs_are_compared_on_the_cells_that_all_of_them_have() -> None:
+    whole = made_up("demo", MONTHS, cutoffs=(11,))
+    cells = whole.cells
+    late = (cells["method"] == "replay-half") & (cells["trained"] > "202303")
+    (view,) = views(dataclasses.replace(whole, cells=cells[~late]))
+    found = by_age(view)
+    first, second = found.curves  # the Oracle is the reference alone
+    assert first.cells == second.cells and sum(first.cells) == 3 * 12 and found.left_out == 9 * 12
+    (alone,) = views(dataclasses.replace(whole, cells=cells[cells["method"] != "replay-half"]))
+    assert sum(by_age(alone).curves[0].cells) == 12 * 12, "a method without a cell takes none from the others"
+
+
+def test_ages_are_counted_in_the_steps_of_a_calendar() -> None:
+    (weekly,) = views(made_up("weekly", WEEKS, cutoffs=(), reference=False))
+    assert by_age(weekly).unit.name == "week" and by_age(weekly).curves[0].cells[0] == 1
+    (gaps,) = views(tic_lm(1, ["wiki-diff@1"]))  # ten months or so between two checkpoints
+    assert by_age(gaps).unit.name == "year" and max(by_age(gaps).curves[0].ages) < 12

@@ -48,6 +48,14 @@ def test_a_line_has_a_gap_where_a_value_is_missing() -> None:
     assert (first.count("M"), first.count("L")) == (1, 2) and (second.count("M"), second.count("L")) == (2, 0)
 
 
+def test_an_axis_goes_below_zero_and_marks_a_value_and_few_cells_are_hollow() -> None:
+    line = Series("a", [0.1, 0.0, 0.3], x=[-5, 0, 5], hollow=[True, False, False])
+    chart = Chart("age", "line", (line,), x=Axis("age", "plus", whole=True, line=0), y=Axis("regret", line=0))
+    body = drawn(chart)
+    assert body.count('stroke-dasharray="4 4"') == 2 and ">−5<" in body and ">+5<" in body
+    assert body.count('r="3.2" fill="#ffffff"') == 1 and drawn(KINDS["line"]).count("stroke-dasharray") == 0
+
+
 def test_bars_points_and_cells_are_as_many_as_their_values() -> None:
     assert drawn(KINDS["bar"]).count("<rect") == 5
     assert drawn(KINDS["points"]).count("<circle") == 2

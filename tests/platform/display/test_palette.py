@@ -72,6 +72,18 @@ def test_methods_of_the_papers_table_that_look_alike_differ_in_both(dark: bool) 
             assert a.dash != b.dash and a.marker != b.marker, (a, b)
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_eight_checkpoints_over_time_can_be_told_apart(theme: str) -> None:
+    stops: list[str] = list(THEMES[theme]["lines"])  # type: ignore[call-overload]
+    shades = []
+    for i in range(8):  # as `ramp` of svg.js
+        place = i / 7 * (len(stops) - 1)
+        low = min(int(place), len(stops) - 2)
+        pairs = [[int(one[at : at + 2], 16) for at in (1, 3, 5)] for one in stops[low : low + 2]]
+        shades.append("#" + "".join(f"{round(a + (b - a) * (place - low)):02x}" for a, b in zip(*pairs)))
+    assert min(apart(a, b) for a, b in combinations(shades, 2)) >= ALIKE
+
+
 def test_no_two_methods_of_a_page_look_the_same() -> None:
     two = styles([tic_lm().methods, tic_lm(name="again").methods])
     every = [style for own in two for style in own]

@@ -47,18 +47,6 @@ def test_the_terms_are_explained_beside_the_answer_with_the_reference_by_name() 
     assert heading(summarize([result]), [result]) == "Regret, nats, relative to oracle trained to 2024-07"
 
 
-def test_the_card_of_least_forgetting_is_against_ones_own_best_and_only_without_a_reference() -> None:
-    result = tic_lm(3, ["tic-cc@1"])
-    raw = dataclasses.replace(result, reference=None)
-    assert "Least forgetting" not in page(result) and "Lowest regret on past periods (Bwd.)" in page(result)
-    html = page(raw)
-    assert "Lowest mean log-perplexity on past periods (Bwd.)" in html
-    summary = summarize([raw])
-    best = summary[(summary["source"] == "") & ~summary["is_oracle"]].set_index("method")["forgetting"]
-    card = html.split("Least forgetting, against its own best on each past period")[1].split("</div>")[0]
-    assert f"{best.min():.3f}" in card and str(best.idxmin()) in card
-
-
 def test_a_column_that_holds_nothing_is_left_out() -> None:
     result = tic_lm(2, ["tic-cc@1"])
     alone = dataclasses.replace(

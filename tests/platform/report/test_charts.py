@@ -16,6 +16,8 @@ from quickjs import Context
 from report_kinds import MONTHS, WEEKS, made_up, renamed
 from reports import PRESET, page, tic_lm
 
+from ticlm.platform.analysis.matrix import views
+from ticlm.platform.analysis.metrics import worth
 from ticlm.platform.display.templates import asset
 from ticlm.platform.report.figures import CHARTS, _zoom, draw, drawn_pictures, pictures
 from ticlm.platform.report.page_data import CONSTANTS, payload
@@ -106,12 +108,61 @@ def test_a_scale_without_values_below_zero_has_all_its_colours_above() -> None:
     scale = js("scaleOf([report.studies[0].views[0]])", report)
     assert (scale["low"], scale["side"]) == (0, 1) and scale["stops"] == list(CONSTANTS["themes"]["light"]["worse"])  # type: ignore[index]
     text = js("scaleText(report.studies[0].views[0], scaleOf([report.studies[0].views[0]]))", report)
-    assert text["means"] == "white: as the reference, red: worse" and text["ends"][0] == "0"
+    assert text["means"] == "white: as the reference, the darker the worse" and text["ends"][0] == "0"
     both = js(
         "scaleOf([report.studies[0].views[0]])",
         data(dataclasses.replace(tic_lm(5, ["tic-cc@1"]), reference=("oracle", 1, "201901"))),
     )
     assert both["low"] == -both["high"] and both["side"] == 0
+
+
+def test_a_scale_ends_at_its_largest_value_unless_that_is_far_from_the_others() -> None:
+    scale = "scaleText(report.studies[0].views[0], scaleOf([report.studies[0].views[0]]))"
+    whole = made_up("demo", MONTHS, cutoffs=(11,))
+    near = js(scale, data(whole))
+    assert not near["ends"][1].startswith("≥") and "beyond" not in near["means"]
+    one = (
+        (whole.cells["trained"] == "202301")
+        & (whole.cells["evaluated"] == "202302")
+        & (whole.cells["method"] != "oracle")
+    )
+    value = whole.cells["value"].where(~one, 9.0)
+    far = js(scale, data(dataclasses.replace(whole, cells=whole.cells.assign(value=value))))
+    assert far["ends"][1].startswith("≥ ") and "; 15 of 300 cells lie beyond, as far as " in far["means"]
+
+
+def test_a_difference_matrix_says_both_values_and_who_is_better() -> None:
+    report = data(made_up("demo", MONTHS, cutoffs=(11,)))
+    one, other = (f"{{ study: report.studies[0], view: report.studies[0].views[0], index: {i} }}" for i in range(2))
+    values = js(f"Array.from(differenceOf({one}, {other}))", report)
+    (view,) = views(made_up("demo", MONTHS, cutoffs=(11,)))
+    expected = (view.methods[0].mean - view.methods[1].mean).ravel()
+    assert values == pytest.approx(expected, abs=1e-4)
+    draw = f"heatmap(report.studies[0], report.studies[0].views[0], 0, 400, {{ minus: {other} }}).cell(11, 0)"
+    first, a, b, where = js(draw, report)["lines"]
+    assert first.startswith("difference +0.") and first.endswith("% higher)")
+    assert a.startswith("cyclic-cosine: log-perplexity ") and b.startswith("replay-half: log-perplexity ")
+    assert where == "trained to 2023-12, evaluated on 2023-01: backward"
+    scale = js(f"differenceScale(differenceOf({one}, {other}))", report)
+    assert scale["high"] == -scale["low"] == pytest.approx(np.abs(expected).max(), abs=1e-4)
+
+
+def test_accuracy_differs_in_points_and_blue_is_still_better() -> None:
+    report = data(tic_lm(2, ["wiki-qa@1"]))
+    one, other = (f"{{ study: report.studies[0], view: report.studies[0].views[0], index: {i} }}" for i in range(2))
+    (view,) = views(tic_lm(2, ["wiki-qa@1"]))
+    expected = 100 * (view.methods[1].mean - view.methods[0].mean).ravel()
+    assert js(f"Array.from(differenceOf({one}, {other}))", report) == pytest.approx(expected, abs=2e-3)
+    draw = f"heatmap(report.studies[0], report.studies[0].views[0], 0, 400, {{ minus: {other} }}).cell(0, 0)"
+    assert re.match(
+        rf"difference {-expected[0]:+.1f} points".replace("+", r"\+").replace("-", "−"), js(draw, report)["lines"][0]
+    )
+
+
+def test_nats_are_worth_the_same_on_the_page_as_in_its_tables() -> None:
+    report = data(made_up("demo", MONTHS))
+    for nats in (0.143, -0.143, 0.01, 3.0, 0.0002):
+        assert js("worth(report.studies[0].views[0], nats)", report, nats=nats) == worth(nats)
 
 
 def test_rows_that_repeat_an_oracle_are_veiled_and_not_outlined() -> None:

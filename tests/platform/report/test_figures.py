@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from calendars import CHECKPOINTS
 from numpy.typing import NDArray
+from report_kinds import MONTHS, made_up
 from reports import PRESET, TASKS, tic_lm
 from resvg_py import svg_to_bytes
 
@@ -104,6 +105,13 @@ def test_a_cell_of_a_heat_map_has_the_color_of_its_regret(figures: Callable[...,
     assert tuple(first[np.unravel_index(regret.argmax(), regret.shape)]) == rgb(stops[-1])
     red = first[regret > 0].astype(int)
     assert (red[:, 0] >= red[:, 2]).all() and "regret, nats, lower is better" in texts(figure)
+
+
+def test_no_text_of_a_figure_is_smaller_than_twelve_units(figures: Callable[..., dict[str, Figure]]) -> None:
+    drawn = figures(made_up("demo", MONTHS, cutoffs=(0, 5, 11)))
+    assert {"staleness-demo-perplexity-1", "matrices-demo-perplexity-1", "rates-demo"} <= set(drawn)
+    sizes = {float(text.attrib["font-size"]) for figure in drawn.values() for text in figure.iter(f"{SVG}text")}
+    assert min(sizes) == 12
 
 
 def test_a_missing_cell_is_transparent_over_a_hatching(figures: Callable[..., dict[str, Figure]]) -> None:

@@ -72,6 +72,21 @@ def scored(made: Plan, **numbers: dict[str, float]) -> StudyResult:
     return study_result(made)
 
 
+def test_a_round_keeps_its_losses_for_the_report_and_a_root_without_them_still_reports(made: Plan) -> None:
+    (run,) = made.tree.runs
+    steps = [made.tree.rounds[key].steps for key in run.keys]
+    found = study_result(made).losses
+    assert found is not None and found["loss"].between(0, 20).all()
+    assert found.groupby("period").size().tolist() == [min(40, one) for one in steps]
+    assert found["step"].is_monotonic_increasing and found["step"].max() <= sum(steps) - 1
+    assert made.store is not None
+    for path in list(made.store.walk("rounds")):
+        if path.endswith("metrics.json"):
+            made.store.remove(f"rounds/{path}")
+    last = study_result(made).losses
+    assert last is not None and last["step"].tolist() == [steps[0] - 1, sum(steps) - 1], "records keep the last loss"
+
+
 def test_what_a_task_left_out_is_the_most_over_checkpoints_of_each_period(made: Plan) -> None:
     found = scored(
         made,

@@ -1,0 +1,22 @@
+"""What a difference of log-losses is worth in perplexity."""
+
+import math
+
+import pytest
+
+from ticlm.platform.analysis.metrics import worth
+
+
+@pytest.mark.parametrize(
+    ("nats", "told"),
+    [
+        (0.143, "perplexity 15 % higher"),
+        (-0.143, "perplexity 13 % lower"),
+        (0.01, "perplexity 1.0 % higher"),
+        (3.0, "perplexity 1,909 % higher"),
+        (0.0002, ""),
+        (math.nan, ""),
+    ],
+)
+def test_nats_are_said_as_a_percentage_of_perplexity(nats: float, told: str) -> None:
+    assert worth(nats) == told
