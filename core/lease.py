@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Literal
 
 from ticlm.core import paths, signals
 from ticlm.core.errors import RunError, TakenOver, TiclmWarning
@@ -116,6 +117,35 @@ class Lease:
     def _write(self, holder: Holder) -> None:
         self._check()
         self.store.write(paths.lease(self.number), holder.model_dump_json().encode())
+
+
+@dataclass(frozen=True)
+class RootWriter:
+    """Who holds a root, or held it last. `state`: `lives`; `silent`, as its heart did not beat for STALE_S; `ended`
+    without giving the root back; or `released`."""
+
+    holder: Holder
+    state: Literal["lives", "silent", "ended", "released"]
+    silent_s: float
+    """Seconds since its heart beat, by the two clocks."""
+
+
+def writer(store: Store) -> RootWriter | None:
+    """Return who holds a root, or held it last; None if nobody ever did, or its lease cannot be read. Takes one look,
+    where a writer that wants the root watches for a while."""
+    holder = None
+    with suppress(FileNotFoundError):  # its successor has just removed it
+        number = max(lease_files.numbers(store), default=-1)
+        holder = lease_files.parse(store.read(paths.lease(number))) if number >= 0 else None
+    if holder is None:
+        return None
+    silent_s = max(0.0, time.time() - holder.beat)
+    if holder.released:
+        return RootWriter(holder, "released", silent_s)
+    seen = presence.look(holder.token)
+    if seen == "unknown":
+        return RootWriter(holder, "lives" if silent_s < STALE_S else "silent", silent_s)
+    return RootWriter(holder, seen, silent_s)
 
 
 def claim(store: Store, purpose: str, token: str) -> Lease:

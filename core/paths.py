@@ -16,6 +16,8 @@
     tuning/STUDY-SPACE-HASH/                  a search
     chaos/STUDY-HASH/                         a study that was run again, in peace and under faults; each is a root
     leases/NUMBER.json                        who writes to the root
+    studies/NAME-HASH.json                    a study that was run here, as it was asked for
+    failures/WHICH.json                       why a chain or an evaluation failed that was not done since
     ray/RUN/                                  what Ray Train keeps while a chain trains
     tensorboard/CHAIN-HASH/                   curves of a chain, as replay-half-202302-202312-3f2a91bc
 
@@ -34,6 +36,7 @@ NAMES_LONG = 120
 CORPORA, EXAMPLES = "corpora", "examples"
 ROUNDS, CELLS, LEASES, RAY, CHAOS = "rounds", "cells", "leases", "ray", "chaos"
 PREDICTIONS = "predictions"
+BEGUN, FAILURES = "studies", "failures"
 REPORTS, SEARCHES, TENSORBOARD = "reports", "tuning", "tensorboard"
 PERIODS, TOKENIZER, BUILDS = "periods", "tokenizer", "builds"
 MODEL, STEPS, INSIDE, SAMPLED = "model", "steps", "inside", "rows"
@@ -186,6 +189,16 @@ def chaos(study: str, whole: str) -> str:
 def lease(number: int) -> str:
     """Return the file of the lease with this number."""
     return f"{LEASES}/{number:08d}.json"
+
+
+def begun(study: str, whole: str) -> str:
+    """Return the file that says how a study was asked for; `whole` is the hash of all that changes its numbers."""
+    return f"{BEGUN}/{study[:NAMES_LONG]}-{whole[:8]}.json"
+
+
+def failure(which: str) -> str:
+    """Return the file of a failure; `which` is the id of the round that was not finished, or another hash."""
+    return f"{FAILURES}/{which[:32]}.json"
 
 
 def tensorboard(label: str, whole: str) -> str:

@@ -23,6 +23,7 @@ PAGES = {
     "docs/manual.md": "manual.md",
     "docs/report.md": "report.md",
     "docs/reference.md": "reference.md",
+    "docs/notebook.md": "notebook.md",
     "docs/extending.md": "extending.md",
     "docs/methods.md": "methods.md",
     "docs/data.md": "data.md",

@@ -41,6 +41,7 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
             "ticlm eval path/to/a/model --tasks core --json",
         ),
     ),
+    "status": ("manual.md", ("ticlm status", "ticlm status demo --json", "ticlm status --root s3://bucket/ticlm")),
     "report": ("report.md", ("ticlm report demo", "ticlm report demo other-study.yaml --json")),
     "predict": ("report.md", ("ticlm predict monthly", "ticlm predict monthly monthly-common-rate --json")),
     "tune": (

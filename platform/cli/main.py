@@ -18,6 +18,7 @@ from ticlm.platform.cli.data import data
 from ticlm.platform.cli.examples import epilog
 from ticlm.platform.cli.exit import ended
 from ticlm.platform.cli.forecast import predict
+from ticlm.platform.cli.progress.status import status
 from ticlm.platform.cli.report import report
 from ticlm.platform.cli.root import check, clean
 from ticlm.platform.cli.submit import submit
@@ -31,6 +32,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "run": study.run,
     "train": study.train,
     "eval": evaluation.evaluate,
+    "status": status,
     "report": report,
     "predict": predict,
     "tune": tune,

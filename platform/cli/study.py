@@ -72,14 +72,17 @@ def run(
     from ticlm.core.store import Store
     from ticlm.platform.cli import data, report
     from ticlm.platform.cli.console import bars
+    from ticlm.platform.cli.progress.renewing import renewing
     from ticlm.platform.report.report import Report
     from ticlm.platform.report.request import ReportRequest
+    from ticlm.platform.results.begun import note_begun
     from ticlm.platform.results.of_plan import study_result
     from ticlm.platform.results.setup import StudyRequest
     from ticlm.platform.run import driver
     from ticlm.platform.run.requirements import require
 
     made, link = _plan_or_build(study, root, set_), ""
+    asked = StudyRequest(study, (*(set_ or ()),), root)
     with ExitStack() as stack:
         recipe = missing_recipe(made)
         if recipe is not None:
@@ -97,8 +100,10 @@ def run(
                 show.say(f"dashboard: {link}")
             for line in curves(made):
                 show.say(line)
+            note_begun(stored(made), made.study, asked)
+            stack.enter_context(renewing(made, asked, show))
             driver.run(made, show, left)
-    result = study_result(made, StudyRequest(study, (*(set_ or ()),), root))
+    result = study_result(made, asked)
     report.publish(Report([result], request=ReportRequest(root)), Store(absolute(root)))
 
 
@@ -106,6 +111,8 @@ def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
     """Train every round of a study that is not done."""
     from ticlm.core.lease import lease
     from ticlm.platform.cli.console import bars
+    from ticlm.platform.results.begun import note_begun
+    from ticlm.platform.results.setup import StudyRequest
     from ticlm.platform.run import driver
     from ticlm.platform.run.requirements import require
 
@@ -118,6 +125,7 @@ def train(study: Name, root: Root = "runs", set_: Sets = None) -> None:
         show = stack.enter_context(bars())
         for line in curves(made):
             show.say(line)
+        note_begun(stored(made), made.study, StudyRequest(study, (*(set_ or ()),), root))
         driver.train(made, show)
 
 

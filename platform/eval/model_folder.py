@@ -87,12 +87,18 @@ def _addressed(store: Store, named: Address) -> str:
     """Return the folder, below `rounds/`, of the finished round that an address names in a root."""
     with own_faults.faults_as(InputError):
         made = plan.make(studies.load(named.study), store)
+    return paths.round_folder(addressed(made, named)).rpartition("/")[2]
+
+
+def addressed(made: plan.Plan, named: Address) -> str:
+    """Return the id of the finished round of a plan that an address names, whatever it calls the study. Raises
+    InputError if there is none."""
     runs, planned = list[FinishedRun](), dict[str, list[str]]()
     for run in made.tree.runs:
         done = {label: key for label, key in run.rounds.items() if made.done(key)}
         runs.append(FinishedRun(run.method.name, run.seed, done))
         planned[run.method.name] = list(run.rounds)
-    return paths.round_folder(made.ids[address.choose(named, runs, planned)]).rpartition("/")[2]
+    return made.ids[address.choose(named, runs, planned)]
 
 
 def _listed(store: Store) -> Iterator[str]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib.metadata import version
 from importlib.resources import as_file
 from pathlib import Path
@@ -84,17 +84,11 @@ def _write(data: str, folder: Path, of_sources: Collection[tuple[str, str]]) -> 
     if line := missing("figures are SVG alone, as PNG", "charts", "resvg_py"):
         warnings.warn(line, TiclmWarning, stacklevel=2)
     written: dict[tuple[str, ...], list[Path]] = {}
-    taken: set[str] = set()
     with as_file(asset("DejaVuSans.ttf")) as font:
-        for parts, svg in _call("figures", data):
+        for parts, name, svg in drawn(data):
             folder.mkdir(parents=True, exist_ok=True)
-            name = slug(*parts)
-            while name in taken:
-                name += "-"
-            taken.add(name)
-            files = written.setdefault(tuple(parts), [])
+            files = written.setdefault(parts, [])
             png, text = folder / f"{name}.png", folder / f"{name}.svg"
-            svg = printable(svg)  # without characters that XML does not have
             known = not UNCOVERED.search(svg)
             if not line and tuple(parts[1:]) not in of_sources:
                 from resvg_py import svg_to_bytes
@@ -104,6 +98,18 @@ def _write(data: str, folder: Path, of_sources: Collection[tuple[str, str]]) -> 
             text.write_text(svg, encoding="utf-8")
             files.append(text)
     return written
+
+
+def drawn(data: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """Draw the figures of a report, whose `data` are JSON; yield of each the parts of its name, its name, and its
+    SVG."""
+    taken: set[str] = set()
+    for parts, svg in _call("figures", data):
+        name = slug(*parts)
+        while name in taken:
+            name += "-"
+        taken.add(name)
+        yield tuple(parts), name, printable(svg)  # without characters that XML does not have
 
 
 def _zoom(svg: str) -> int:

@@ -38,16 +38,19 @@ def render(
     data: Mapping[str, Any],
     files: Sequence[str] = (),
     drawn: Sequence[Mapping[str, str]] | None = None,
+    live: bool = False,
 ) -> str:
     """Return the page of a report as HTML.
 
     `data` holds the numbers of the charts (page_data.payload), and `files` are the files beside the page, to which it
     links. `drawn` are the pictures for readers without scripts (figures.pictures); None: they are drawn here.
+    `live`: the run goes on, and live_page.py fills in what says so.
     """
     results, shown = report.results, [study for study in data["studies"] if study["views"]]
     return html(
         "page.html",
         title=", ".join(study.name for study in results),
+        live=live,
         lead=_lead(results),
         themes=palette.THEMES,
         style=_read("page.css"),

@@ -51,10 +51,14 @@ class ReportRequest:
         Its name ends in a hash of all that reaches the numbers, so no other report is written over it: the settings of
         the studies without `resources`, what was imported, the conventions, and names of tasks.
         """
-        identities = tuple(study.setup.identity for study in results if study.setup is not None)
+        identities = [study.setup.identity for study in results if study.setup is not None]
+        return self.place([study.name for study in results], identities, preset)
+
+    def place(self, names: Sequence[str], identities: Sequence[str], preset: Preset) -> str:
+        """Return the folder of the report of studies with these names and identities (`setup.identity_of`)."""
         rules = (preset.default, tuple(preset.by_task.items()))
-        whole = fingerprint((identities, self.imports, rules, self.names, self.reference))
-        return paths.report([study.name for study in results], whole)
+        whole = fingerprint((tuple(identities), self.imports, rules, self.names, self.reference))
+        return paths.report(names, whole)
 
 
 def set_lines(results: Sequence[StudyResult]) -> list[str]:

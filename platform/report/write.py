@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ticlm.core.writers.aside import aside
 from ticlm.platform.analysis.summary import Row
 from ticlm.platform.display.text_tables import TextTable, parts, terminal
 from ticlm.platform.results.study_result import StudyResult, tidy
@@ -85,8 +87,10 @@ def write(report: Report, folder: Path) -> list[Path]:
     data = payload(report)
     figures = draw(data, folder / "figures")
     beside = [*(f"{name}.csv" for name in names), *(str(path.relative_to(folder)) for path in figures)]
-    page = folder / "index.html"
-    page.write_text(render(report, data, beside, drawn_pictures(folder / "figures")), encoding="utf-8")
+    page, text = folder / "index.html", render(report, data, beside, drawn_pictures(folder / "figures"))
+    with aside(str(page)) as (temporary, file):  # whole or not at all: a browser may load the page of a run again now
+        file.write(text.encode())
+    os.replace(temporary, page)
     return sorted([page, *(folder / f"{name}.csv" for name in names), *figures])
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 OF_CHECKPOINT = 4
 """How many of COLUMNS say which checkpoint a cell is about."""
+NOT_TRAINED = "is not trained up to"
 NOT_EVALUATED = "not evaluated yet: ticlm eval"
 
 
@@ -66,7 +67,7 @@ def cell_frames(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     for place in places:
         answer = answers.get((place.round, place.task.id, place.labels))
         if answer is None:
-            gaps[f"{place.run.method.name} (seed {place.run.seed}) is not trained up to {place.trained} yet"] += len(
+            gaps[f"{place.run.method.name} (seed {place.run.seed}) {NOT_TRAINED} {place.trained} yet"] += len(
                 place.labels
             )
             continue

@@ -111,7 +111,7 @@ def setup(plan: Plan, request: StudyRequest) -> Setup:
     as_of = "" if tokenizer.as_of is None else f", as of {tokenizer.as_of}"
     return Setup(
         request=request.without_credentials(),
-        identity=fingerprint(study.model_copy(update={"resources": Resources()})),
+        identity=identity_of(study),
         settings=yaml.safe_dump(
             plain_without_credentials(study.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=110
         ),
@@ -127,6 +127,11 @@ def setup(plan: Plan, request: StudyRequest) -> Setup:
         if isinstance(entries, list)
         else {},
     )
+
+
+def identity_of(study: studies.Study) -> str:
+    """Return the hash of all settings of a study but `resources`, which change no number."""
+    return fingerprint(study.model_copy(update={"resources": Resources()}))
 
 
 def differences(old: Any, new: Any, key: str = "") -> Iterator[str]:

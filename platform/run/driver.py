@@ -12,6 +12,7 @@ from threading import Event
 from ticlm.core.progress import SILENT, Show
 from ticlm.platform.eval import cells, fanout
 from ticlm.platform.eval.fanout import counted
+from ticlm.platform.run.failures import of_evaluation
 from ticlm.platform.run.requirements import require
 from ticlm.platform.run.scheduler import Scheduler
 from ticlm.platform.run.scoring_queue import ScoringQueue
@@ -54,7 +55,7 @@ def run(plan: Plan, show: Show = SILENT, left: cells.Unscored | None = None) -> 
 
 def evaluate(plan: Plan, show: Show = SILENT, left: cells.Unscored | None = None) -> None:
     """Score every cell that is not in the store yet and whose checkpoint is done: those `left`, if they are known."""
-    with cells.left_to_score(plan, left) as units:
+    with of_evaluation(plan), cells.left_to_score(plan, left) as units:
         if not units:
             return
         resources = plan.study.resources

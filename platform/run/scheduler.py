@@ -15,6 +15,7 @@ from ticlm.core.errors import RunError, Stopped
 from ticlm.core.integrity.records import read_record
 from ticlm.core.progress import Show
 from ticlm.core.signals import ENDING, Threads, first_done, result_of
+from ticlm.platform.run import failures
 from ticlm.platform.run.open_shares import OpenShares
 from ticlm.platform.run.scoring_queue import ScoringQueue
 from ticlm.platform.run.startable import startable
@@ -112,16 +113,23 @@ class Scheduler:
         if self.queue is not None and self._free() > 0:
             self._read(key for chain in running.values() for key in chain.keys)
         for future in finished:
-            chain = running.pop(future, None)
+            chain, ended = running.pop(future, None), None
             try:
                 result_of(future)
                 if future in shares.measuring:
                     self.left = shares.revealed([*running.values()])
             except Exception as error:
+                ended = error
                 (self.unscored if future in self.scoring else self.failed).append(error)
+            plan.read_records(() if chain is None else chain.keys)
+            if ended is not None and chain is not None:
+                failures.keep_chain(plan, chain, ended)
+            elif ended is not None and future in self.scoring:
+                failures.keep_evaluation(plan, ended)
+            elif chain is not None:
+                failures.clear_chain(plan, chain)
             self.scoring.discard(future)
             shares.measuring.discard(future)
-            plan.read_records(() if chain is None else chain.keys)
 
     def _read(self, wanted: Iterable[str]) -> None:
         """Read the records of these rounds, if running chains have written them."""
