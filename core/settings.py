@@ -32,6 +32,9 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     identity_name: ClassVar[str] = "Settings"
+    other_files: ClassVar[Mapping[str, str]] = {}
+    """Keys that name another YAML file -> the folder where such files are packaged. A path counts from the folder of
+    the file that says so."""
 
     def __init_subclass__(cls, *, identity: str = "", version: int = 1, **config: Any) -> None:
         super().__init_subclass__(**config)
@@ -77,7 +80,7 @@ def load(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> S:
 def resolved(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
     """Return a file with the settings of a `kind` as one mapping, merged into all that it extends and with `sets`
     applied, and its name for errors."""
-    data, where = _read(name, folder, ())
+    data, where = _read(kind, name, folder, ())
     for assignment in sets:
         _assign(kind, data, assignment)
     return data, where
@@ -85,7 +88,7 @@ def resolved(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) ->
 
 def names(name: str, folder: str, key: str) -> bool:
     """Return whether the settings file `name`, or one that it extends, gives the setting `key`."""
-    return key in _read(name, folder, ())[0]
+    return key in _read(Settings, name, folder, ())[0]
 
 
 def merged(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +117,7 @@ def build_command(name: str) -> str:
     return f"ticlm data build {own if own in packaged(RECIPES) else 'RECIPE'}"
 
 
-def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any], str]:
+def _read(kind: type[S], name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any], str]:
     """Return a file's settings, merged into those of the file it extends, and its name. `above` are the files that led
     here."""
     text, where = _read_named(name, folder)
@@ -131,13 +134,16 @@ def _read(name: str, folder: str, above: Sequence[str]) -> tuple[dict[str, Any],
     if folder == RECIPES and where == f"{name}{PACKAGED}" and VARIANTS in data:
         own = data.pop(VARIANTS)[name]
         data = merged({"name": name, **data}, own)
+    for key, packages in kind.other_files.items():
+        if isinstance(data.get(key), str):
+            data[key] = _resolved_name(name, data[key], packages)
     if "extends" not in data:
         return data, where
     other = data.pop("extends")
     if not isinstance(other, str):
         raise InputError(f"{where}: extends: expected the name of one settings file, got {other!r}")
     try:
-        whole, _ = _read(_resolved_name(name, other, folder), folder, (*above, where))
+        whole, _ = _read(kind, _resolved_name(name, other, folder), folder, (*above, where))
     except InputError as error:
         raise InputError(f"{where}: extends: {error}") from None
     return merged(whole, data), where

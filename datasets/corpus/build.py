@@ -17,6 +17,7 @@ from ticlm.core import extras, paths
 from ticlm.core.corpus import INFO, Corpus
 from ticlm.core.errors import InputError
 from ticlm.core.lease import lease
+from ticlm.core.reading.in_root import placed
 from ticlm.core.store import Store
 from ticlm.datasets.corpus import build_records, scan_index, staging
 from ticlm.datasets.corpus.build_records import BuildPlan
@@ -44,6 +45,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     documents, or hold too many bad ones. Raises RunError if too many inputs cannot be read, or while another process
     builds the same corpus.
     """
+    recipe = placed(recipe, store_root)
     extras.check(recipe)
     store = Store(Store(store_root).uri(paths.corpus(recipe.id)))
     _same_recipe(store, recipe)

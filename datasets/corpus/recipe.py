@@ -228,7 +228,8 @@ class CorpusRecipe(Settings):
     def identity(self) -> str:
         """Return the fingerprint of what determines the bytes of a period: no names, no paths, not the last period."""
         filters = tuple(getattr(step, "identity", step) for step in self.filters)
-        kept = (self.reader.identity, self.calendar, self.splits, filters, self.tokenizer)
+        tokenizer = getattr(self.tokenizer, "identity", self.tokenizer)
+        kept = (self.reader.identity, self.calendar, self.splits, filters, tokenizer)
         parts = (self.deduplicate, self.held_out, self.rows.identity)
         chosen = tuple(part for part in parts if part not in (None, HeldOut(), PackedTokens()))
         return fingerprint(("corpus", FORMAT, *kept, self.length, self.seed, self.by_source, *chosen))

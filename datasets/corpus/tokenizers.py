@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import posixpath
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,9 @@ from ticlm.core import paths
 from ticlm.core.corpus import TokenizerInfo
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Label
+from ticlm.core.reading.in_root import InRoot
 from ticlm.core.remote.credentials import without_credentials
-from ticlm.core.settings import Settings
+from ticlm.core.settings import Settings, build_command
 from ticlm.core.signals import Threads
 from ticlm.core.store import Store
 from ticlm.core.token_rows import Tokens, dtype_for
@@ -114,24 +116,32 @@ class PretrainedTokenizer(Settings):
     `as_of` must be the last period whose text it may have seen."""
 
     kind: Literal["pretrained"] = "pretrained"
-    name: str
-    """Name or folder of a Hugging Face tokenizer."""
+    name: Annotated[str, InRoot(paths.CORPORA, versioned=True)]
+    """Name or folder of a Hugging Face tokenizer; NAME@VERSION takes that of a corpus in the root."""
     as_of: Label
     """The last period whose text it may have seen; it comes from outside the timeline."""
 
+    @property
+    def identity(self) -> PretrainedTokenizer:
+        """Return the settings that determine the tokens. That of a corpus in the root has the name by which recipes
+        knew it when they spelled the path, so that corpora from then are found again."""
+        known = InRoot(paths.CORPORA, versioned=True).named(self.name)
+        return self if known is None else self.model_copy(update={"name": f"runs/{paths.corpus(known)}/tokenizer"})
+
     def save(self, store: Store) -> TokenizerInfo:
-        """Save the tokenizer to the store, and return its description.
+        """Save the tokenizer to the store of a corpus, and return its description.
 
         Raises InputError if it cannot be loaded, or has no end-of-text token.
         """
-        tokenizer = self._load()
+        name = self._place(store)
+        tokenizer = self._load(name)
         if tokenizer.eos_token_id is None:
             raise InputError(f"tokenizer.name: {self.name} has no end-of-text (eos) token")
         with tempfile.TemporaryDirectory(prefix="ticlm-") as folder:
             tokenizer.save_pretrained(folder)
             if not Path(folder, "tokenizer.json").is_file():
                 raise InputError(f"tokenizer.name: {self.name} has no fast version (tokenizer.json)")
-            own = Path(self.name, "tokenizer.json")
+            own = Path(name, "tokenizer.json")
             if own.is_file():  # as it is: transformers writes the same tokenizer in other words, under another hash
                 shutil.copyfile(own, Path(folder, "tokenizer.json"))
             store.upload(Path(folder), paths.TOKENIZER)
@@ -144,11 +154,24 @@ class PretrainedTokenizer(Settings):
             as_of=self.as_of,
         )
 
-    def _load(self) -> Any:
+    def _place(self, store: Store) -> str:
+        """Return the name or folder that transformers takes; of a corpus in the root, its tokenizer's folder."""
+        known = InRoot(paths.CORPORA, versioned=True).named(self.name)
+        if known is None:
+            return self.name
+        corpus = Store(posixpath.join(posixpath.dirname(store.root), known))
+        if not corpus.exists(paths.tokenizer_file()):
+            raise InputError(
+                f"tokenizer.name: {self.name}: no corpus with a tokenizer at {corpus.root}; build it with: "
+                f"{build_command(known)}"
+            )
+        return f"{corpus.root}/{paths.TOKENIZER}"
+
+    def _load(self, name: str) -> Any:
         from transformers import AutoTokenizer
 
         try:
-            return AutoTokenizer.from_pretrained(self.name, trust_remote_code=False)
+            return AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         except Exception as error:  # transformers raises many kinds, from its own and from the hub's libraries
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise InputError(f"tokenizer.name: {self.name} cannot be loaded: {reason}") from None

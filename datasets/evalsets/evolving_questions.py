@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from heapq import nsmallest
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -17,6 +17,7 @@ from ticlm.core.accounting import Step
 from ticlm.core.examples import Example, Examples
 from ticlm.core.extras import Extra
 from ticlm.core.fingerprint import hash64
+from ticlm.core.reading.in_root import InRoot
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.answer_types import TYPE
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
@@ -63,8 +64,8 @@ class EvolvingQuestions(Settings, version=2):
     """
 
     kind: Literal["evolving-questions"] = "evolving-questions"
-    changes: str = Field(min_length=1)
-    """The set of changes, of the kind wiki-revisions: its folder or URI."""
+    changes: Annotated[str, InRoot(paths.EXAMPLES)] = Field(min_length=1)
+    """The set of changes, of the kind wiki-revisions: NAME@VERSION in the root, or its folder or URI."""
     tagger: AnyTagger = RulesTagger()
     """What finds the entities that may be answers; by default rules. The paper takes en_core_web_trf."""
     chat: AnyChat | None = None

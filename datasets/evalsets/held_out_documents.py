@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from ticlm.core import paths
 from ticlm.core.accounting import Step
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example
 from ticlm.core.fingerprint import hash64
 from ticlm.core.periods import Period
+from ticlm.core.reading.in_root import InRoot
 from ticlm.core.settings import Settings
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
@@ -37,8 +39,9 @@ class HeldOutDocuments(Settings):
     """
 
     kind: Literal["held-out-documents"] = "held-out-documents"
-    corpus: str
-    """The corpus, which was built before: a path or URI; a relative path counts from where the command runs."""
+    corpus: Annotated[str, InRoot(paths.CORPORA)]
+    """The corpus, which was built before: NAME@VERSION in the root, or a path or URI; a relative path counts from where
+    the command runs."""
     split: Literal["eval", "tune"] = "eval"
     """The split whose documents these are."""
     documents: int | None = Field(200, gt=0)

@@ -18,6 +18,7 @@ from ticlm.core.integrity import own_hash, remedies
 from ticlm.core.lease import lease
 from ticlm.core.mixture import Subset
 from ticlm.core.periods import Label
+from ticlm.core.reading.in_root import placed
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
@@ -148,6 +149,7 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
     would give other examples than the finished periods have, or if the inputs give no examples; RunError while another
     process builds the same set.
     """
+    recipe = placed(recipe, root)
     extras.check(recipe)
     store = Store(Store(root).uri(paths.examples(recipe.id)))
     _check_recipe(store, recipe)

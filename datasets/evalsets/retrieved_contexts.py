@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -18,6 +18,7 @@ from ticlm.core.examples import Example, Examples, PeriodExamples
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.mixture import Subset
 from ticlm.core.periods import span
+from ticlm.core.reading.in_root import InRoot
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
@@ -45,8 +46,8 @@ class RetrievedContexts(Settings, version=2):
     """
 
     kind: Literal["retrieved-contexts"] = "retrieved-contexts"
-    questions: str = Field(min_length=1)
-    """Path or URI of the set of questions, such as one of kind `evolving-questions`."""
+    questions: Annotated[str, InRoot(paths.EXAMPLES)] = Field(min_length=1)
+    """The set of questions, such as one of kind `evolving-questions`: NAME@VERSION in the root, or a path or URI."""
     subsets: tuple[Subset, ...] = ()
     """Subsets of the questions to take; by default all."""
     passages: tuple[PassageSource, ...] = ()

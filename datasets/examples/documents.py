@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import model_validator
 
@@ -12,6 +12,7 @@ from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example, Examples
 from ticlm.core.periods import Calendar, Period
+from ticlm.core.reading.in_root import InRoot
 from ticlm.core.remote.credentials import whole
 from ticlm.core.settings import Settings
 from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece
@@ -26,8 +27,9 @@ class ExampleDocuments(Documents):
     """
 
     kind: Literal["examples"] = "examples"
-    set: str
-    """The set of examples: a path or URI; a relative path counts from where the command runs."""
+    set: Annotated[str, InRoot(paths.EXAMPLES)]
+    """The set of examples: NAME@VERSION in the root, or a path or URI; a relative path counts from where the command
+    runs."""
     subset: str
     """The subset that is read; periods without it have no documents."""
     as_pairs: Literal[False, "question", "text"] = False

@@ -13,10 +13,11 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from ticlm.core import paths
 from ticlm.core.accounting import Step
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example, Examples
@@ -26,6 +27,7 @@ from ticlm.core.integrity.files import check_once
 from ticlm.core.integrity.records import StoredFile
 from ticlm.core.mixture import Subset
 from ticlm.core.periods import span
+from ticlm.core.reading.in_root import InRoot
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 
@@ -44,8 +46,8 @@ NO_WORDS = "without words"
 class PassageSource(Settings):
     """Subsets of a set of examples whose texts are cut into passages."""
 
-    set: str = Field(min_length=1)
-    """Path or URI of the set, such as one of kind `wiki-revisions`."""
+    set: Annotated[str, InRoot(paths.EXAMPLES)] = Field(min_length=1)
+    """The set, such as one of kind `wiki-revisions`: NAME@VERSION in the root, or a path or URI."""
     subsets: tuple[Subset, ...] = Field(min_length=1)
     """The subsets to read; a period may lack some of them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,7 +125,7 @@ def _file(name: str, kind: FileKind, sets: Sequence[str], every: bool) -> str:
     from ticlm.core import settings
     from ticlm.platform.cli.reference.resolved import as_yaml, keys
 
-    written, where = settings.resolved(kind.settings, name, kind.folder, sets)
+    written, where = _resolved(kind, name, sets)
     loaded = settings.parse(kind.settings, written, where)
     what = f"{name}{''.join(f' --set {one}' for one in sets)}"
     whole = as_yaml(loaded, f"{what}, with everything filled in; for {kind.command}")
@@ -133,6 +134,17 @@ def _file(name: str, kind: FileKind, sets: Sequence[str], every: bool) -> str:
     short = as_yaml(loaded, f"{what}, as it will run; for {kind.command}", written)
     left = keys(whole) - keys(short)
     return f"{short}# {left} more keys have their defaults: --all shows them\n" if left else short
+
+
+def _resolved(kind: FileKind, name: str, sets: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """Return a file as one mapping, and its name for errors. The calendar of `periods: corpus` is looked up in the root
+    that commands take by default."""
+    from ticlm.core import settings
+    from ticlm.platform.study import settings as studies
+
+    if kind.settings is studies.Study:
+        return studies.resolved(name, sets, absolute(os.environ.get("TICLM_ROOT", "runs")))
+    return settings.resolved(kind.settings, name, kind.folder, sets)
 
 
 def _packaged(name: str, kind: str, file: FileKind, sets: Sequence[str], every: bool) -> str:
@@ -155,7 +167,7 @@ def _is_whole(name: str, file: FileKind) -> bool:
     from ticlm.core import settings
 
     try:
-        settings.load(file.settings, name, file.folder)
+        settings.parse(file.settings, *_resolved(file, name, ()))
     except InputError:
         return False
     return True

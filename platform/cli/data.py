@@ -30,13 +30,19 @@ RecipeName = Annotated[
 def data_build(recipe: RecipeName, root: Root = "runs", set_: Sets = None) -> None:
     """Turn dated documents into a corpus, or dumps into a set of examples.
 
-    The same command continues a build that was interrupted, and appends periods that are new.
+    The same command continues a build that was interrupted, and appends periods that are new. Packaged corpora and
+    sets that it reads from the root are built first, if they are missing.
     """
     from ticlm.core.corpus import Corpus
+    from ticlm.core.store import Store
     from ticlm.datasets.corpus import show as corpus_view
     from ticlm.datasets.evalsets import show as examples_view
-    from ticlm.platform.cli.console import console
+    from ticlm.platform.cli.building import needs
+    from ticlm.platform.cli.console import console, say
 
+    store = Store(absolute(root))
+    missing = needs.of_recipe(recipe, set_ or [], store, root)
+    needs.build_all(missing, f"data build {recipe}", lambda one: build(one, root), say)
     built = build(recipe, root, set_)
     console().print(corpus_view.overview(built) if isinstance(built, Corpus) else examples_view.overview(built))
 

@@ -32,6 +32,8 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
             "ticlm run demo --set 'methods=[cyclic-cosine]' --set methods.0.schedule.warmup_steps=3",
         ),
     ),
+    "update": ("first-hour.md", ("ticlm update news.yaml posts/201707.jsonl.gz", "ticlm update news.yaml")),
+    "append": ("data.md", ("ticlm append posts.yaml posts/201707.jsonl.gz",)),
     "train": ("reliability.md", ("ticlm train demo",)),
     "eval": (
         "evaluations.md",

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from ticlm.platform.cli import catalogue, evaluation, study
+from ticlm.platform.cli.building.commands import append, update
 from ticlm.platform.cli.chaos import chaos
 from ticlm.platform.cli.convert import convert
 from ticlm.platform.cli.data import data
@@ -30,6 +31,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "schema": catalogue.schema,
     "plan": study.plan,
     "run": study.run,
+    "update": update,
+    "append": append,
     "train": study.train,
     "eval": evaluation.evaluate,
     "status": status,

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ticlm.core.errors import InputError
 from ticlm.platform.cli.options import Json, Name, Root, Sets, absolute, plan_of, stored
 
 if TYPE_CHECKING:
+    from ticlm.platform.cli.building.needs import Needs
     from ticlm.platform.eval.cells import Unscored
     from ticlm.platform.study.plan import Plan
+    from ticlm.platform.study.settings import Study
 
 
 def plan(
@@ -47,12 +50,15 @@ def plan(
 
     gc.disable()  # the tree of a large study is a million values that stay until the end
     machine = Machine(gpu.lower(), utilisation, price)
-    made = plan_of(study, root, set_)
+    missing = missing_of(study, root, set_)
+    made = plan_of(study, root, set_) if missing.is_empty else plan_without_data(study, root, set_)
     forecasts = expected(made, [plan_of(name, root, None) for name in predict_from or ()])
     if as_json:
         print(plan_view.as_json(made, machine, forecasts))
     else:
         console().print(plan_view.view(made, machine, forecasts))
+        for line in missing.describe():
+            console().print(line, soft_wrap=True)
 
 
 def run(
@@ -65,7 +71,7 @@ def run(
 ) -> None:
     """Do everything for a study: train, evaluate and report.
 
-    If the corpus or some of its periods are missing, and a packaged recipe has its name, build them first.
+    What is missing of its corpora and sets of examples is built first, with the study's recipe or packaged ones.
     The same command continues a run that was interrupted.
     """
     from ticlm.core.lease import lease
@@ -81,6 +87,7 @@ def run(
     from ticlm.platform.run import driver
     from ticlm.platform.run.requirements import require
 
+    build_missing(study, root, set_)
     made, link = _plan_or_build(study, root, set_), ""
     asked = StudyRequest(study, (*(set_ or ()),), root)
     with ExitStack() as stack:
@@ -154,6 +161,40 @@ def curves(made: Plan) -> Iterator[str]:
         yield from tracking.describe(made.study.resources, stored(made).root)
 
 
+def build_missing(study: Name, root: Root, set_: Sets) -> None:
+    """Build the corpora and sets of examples that a study reads beside its own corpus, and that are missing, and train
+    the model that it starts from. Raises InputError, which names all of them, if some cannot be built by themselves."""
+    from ticlm.platform.cli import data
+    from ticlm.platform.cli.building import needs
+    from ticlm.platform.cli.console import say
+
+    missing = missing_of(study, root, set_)
+    needs.build_all(missing, f"run {study}", lambda recipe: data.build(recipe, root), say)
+    if missing.study is not None:
+        say(f"the model to start from is missing: ticlm train {missing.study}")
+        train(missing.study, root)
+
+
+def missing_of(study: Name, root: Root, set_: Sets) -> Needs:
+    """Return what a study reads beside its own corpus, and a root lacks."""
+    from ticlm.core.reading import own_faults
+    from ticlm.core.store import Store
+    from ticlm.platform.cli.building import needs
+    from ticlm.platform.study.settings import load
+
+    store = Store(absolute(root))
+    with own_faults.faults_as(InputError):
+        return needs.of_study(load(study, set_ or (), store), store, root)
+
+
+def plan_without_data(study: Name, root: Root, set_: Sets) -> Plan:
+    """Return the plan of a study as if nothing were built and done: its ids hang on data that are missing."""
+    from ticlm.platform.study import plan as plans
+    from ticlm.platform.study.settings import load
+
+    return plans.make(load(study, set_ or (), absolute(root)), None)
+
+
 def _plan_or_build(study: Name, root: Root, set_: Sets) -> Plan:
     """Return the plan of a study. If its budgets are in rows that no corpus has yet, build the corpus first."""
     from ticlm.core.errors import NotBuilt
@@ -163,7 +204,7 @@ def _plan_or_build(study: Name, root: Root, set_: Sets) -> Plan:
     try:
         return plan_of(study, root, set_)
     except NotBuilt:
-        recipe = _packaged_recipe(load(study, set_ or ()).corpus)
+        recipe = _recipe_of(load(study, set_ or (), absolute(root)))
         if recipe is None:
             raise
         data.build(recipe, root)
@@ -171,18 +212,21 @@ def _plan_or_build(study: Name, root: Root, set_: Sets) -> Plan:
 
 
 def missing_recipe(made: Plan) -> str | None:
-    """Return the packaged recipe that builds what the study's corpus lacks, or None."""
+    """Return the recipe that builds what the study's corpus lacks, or None."""
     from ticlm.platform.study import needs
 
-    return _packaged_recipe(made.study.corpus) if needs.missing_periods(made) else None
+    return _recipe_of(made.study) if needs.missing_periods(made) else None
 
 
-def _packaged_recipe(corpus: str) -> str | None:
-    """Return the name of the packaged recipe that builds a corpus, or None."""
-    from ticlm.core import settings
+def _recipe_of(study: Study) -> str | None:
+    """Return the recipe that builds a study's corpus: its own, or the packaged one of the corpus's name. Raises
+    InputError if its own builds another corpus."""
+    from ticlm.platform.study.written import calendar
 
-    name = corpus.partition("@")[0]
-    return name if name in settings.packaged(settings.RECIPES) else None
+    if study.recipe is None:
+        return calendar.packaged_recipe(study.corpus)
+    calendar.check_recipe(study.recipe, study.corpus, f"study {study.name}")
+    return study.recipe
 
 
 def cells_to_score(made: Plan) -> Unscored:

@@ -70,7 +70,8 @@ def tune(
         "all_periods": all_periods,
         "choose_by": choose_by,
     }
-    _search(search.load(space, study, set_ or (), values or (), options), absolute(root), as_json)
+    place = absolute(root)
+    _search(search.load(space, study, set_ or (), values or (), options, place), place, as_json)
 
 
 def _search(tuning: Tuning, root: str, as_json: bool) -> None:

@@ -23,6 +23,7 @@ from ticlm.platform.eval import fanout, model_folder
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.study import data as corpora
+from ticlm.platform.study.written.places import uri_of
 from ticlm.platform.tasks.base import Measurement, Task
 from ticlm.platform.tasks.cells.cell import Compute
 from ticlm.platform.tasks.cells.files import labelled, read_by_key
@@ -148,7 +149,7 @@ def _corpus(task: Task, name: str, store: Store, folder: str, objective: AnyObje
     the model does not read, or are longer than its window."""
     from ticlm.core.corpus import Corpus
 
-    uri = corpora.uri_of(name, store)
+    uri = uri_of(name, store)
     assert uri is not None
     corpus, model = Corpus.open(uri), Store(folder)
     own = model.sha256("tokenizer.json") if model.exists("tokenizer.json") else None

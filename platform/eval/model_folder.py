@@ -86,7 +86,7 @@ def _is_study(name: str) -> bool:
 def _addressed(store: Store, named: Address) -> str:
     """Return the folder, below `rounds/`, of the finished round that an address names in a root."""
     with own_faults.faults_as(InputError):
-        made = plan.make(studies.load(named.study), store)
+        made = plan.make(studies.load(named.study, root=store), store)
     return paths.round_folder(addressed(made, named)).rpartition("/")[2]
 
 

@@ -38,7 +38,7 @@ class BegunStudy(Settings):
 
 def note_begun(store: Store, study: Study, request: StudyRequest) -> None:
     """Write into a root that a run of this study begins now."""
-    told, data = request.without_credentials(), _resolved(request)
+    told, data = request.without_credentials(), _resolved(request, store)
     noted = BegunStudy(name=study.name, named=told.named, sets=told.sets, began=time.time(), settings=data)
     store.write(paths.begun(study.name, identity_of(study)), noted.model_dump_json(indent=1).encode())
 
@@ -51,12 +51,12 @@ def begun_studies(store: Store) -> list[BegunStudy]:
     known = {one.name for one in found}
     pages = {name for folder in store.folders(paths.REPORTS) for name in folder.rpartition("-")[0].split("+")}
     for name in sorted(pages & holders(studies.FOLDER).keys() - known):
-        found.append(BegunStudy(name=name, named=name, began=0.0, settings=_resolved(StudyRequest(name))))
+        found.append(BegunStudy(name=name, named=name, began=0.0, settings=_resolved(StudyRequest(name), store)))
     return sorted(found, key=lambda one: -one.began)
 
 
-def _resolved(request: StudyRequest) -> dict[str, Any]:
-    data = settings.resolved(Study, request.named, studies.FOLDER, request.sets)[0]
+def _resolved(request: StudyRequest, store: Store) -> dict[str, Any]:
+    data = studies.resolved(request.named, request.sets, store)[0]
     plain: Mapping[str, Any] = json.loads(json.dumps(plain_without_credentials(data), default=str))  # dates of YAML
     return dict(plain)
 

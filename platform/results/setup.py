@@ -157,7 +157,7 @@ def _changed(plan: Plan, request: StudyRequest) -> Iterator[str]:
     if not request.sets:
         return
     try:
-        plain = studies.load(request.named)
+        plain = studies.load(request.named, root=plan.store)
     except InputError:  # the file alone is no whole study
         return
     both = (plain_without_credentials(one.model_dump(mode="json")) for one in (plain, plan.study))

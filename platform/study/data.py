@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ticlm.core import paths
@@ -14,22 +13,11 @@ from ticlm.core.store import Store
 from ticlm.methods.method import Continual
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.settings import Study
+from ticlm.platform.study.written.places import uri_of
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus, SplitManifest
     from ticlm.core.examples import Examples
-
-
-def uri_of(name: str, store: Store | None, folder: Callable[[str], str] = paths.corpus) -> str | None:
-    """Return the path or URI of a corpus (or of a set of examples, if `folder` is `paths.examples`).
-
-    A path or a URI stands for itself; any other name is that of a folder in the root. None if there is no root.
-    """
-    if "://" in name or name.startswith((".", "/", "~")):
-        return str(Path(name).expanduser()) if "://" not in name else name
-    if store is None:
-        return None
-    return f"{store.root}/{folder(name)}"
 
 
 def find(name: str, store: Store | None, last_visible_period: str | None = None) -> Corpus | None:

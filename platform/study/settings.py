@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -12,12 +12,11 @@ from ticlm.core import extensions, settings
 from ticlm.core.errors import FutureMonthError, InputError
 from ticlm.core.mixture import OldCorpus
 from ticlm.core.periods import Calendar, Label, Timeline, span
-from ticlm.core.reading.near import hint
 from ticlm.core.reading.plain import Plain
 from ticlm.core.seeds import Seed
 from ticlm.core.settings import Settings
+from ticlm.core.store import Store
 from ticlm.methods.budgets import ContinualTokens, Epochs, Steps
-from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import AnyOptimizer, AnySchedule, Continual, Method, OracleSeries
 from ticlm.methods.objectives import AnyObjective, Causal
 from ticlm.methods.optimizers import AdamW
@@ -25,6 +24,7 @@ from ticlm.methods.schedules import WarmupCosine
 from ticlm.platform.models.settings import FolderModel, ModelOrName, Precision
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.tables import AnyTables, check_tables, refuse_keys_of_before
+from ticlm.platform.study.written import calendar, words
 from ticlm.platform.tasks.base import Task
 from ticlm.platform.tasks.cells.cell import Compute
 from ticlm.platform.tasks.packed_rows import Perplexity
@@ -32,6 +32,12 @@ from ticlm.platform.tasks.union import AnyTask
 
 FOLDER = "platform/studies"
 """Where studies are packaged."""
+
+
+def _calendar(value: Any) -> Any:
+    if value == calendar.WORD:
+        raise ValueError("corpus stands for a calendar that a root or a recipe tells; here there is neither")
+    return value
 
 
 class Loss(Settings):
@@ -90,22 +96,6 @@ class Evaluate(Settings):
         return frozenset({"compute"}) if self.compute == "float32" else frozenset()
 
 
-def _method(entry: Any) -> Any:
-    """Return a method from `base: NAME` with changes, NAME being one of the catalogue, or from a whole method."""
-    if not isinstance(entry, dict | Settings):
-        raise ValueError(f"a method is a name of the catalogue, or a mapping of what it is made of, got {entry!r}")
-    if isinstance(entry, Settings) or "base" not in entry:
-        return entry
-    name = entry["base"]
-    if not isinstance(name, str) or name not in CATALOG:
-        meant = hint(name, CATALOG) if isinstance(name, str) else ""
-        raise ValueError(f"no method {name!r} in the catalogue{meant}; it has {', '.join(CATALOG)}")
-    changes = {key: value for key, value in entry.items() if key != "base"}
-    if not changes:
-        return CATALOG[name]
-    return settings.merged(CATALOG[name].model_dump(), changes)
-
-
 def _for_each_seed(tasks: tuple[Task, ...]) -> tuple[Task, ...]:
     return tuple(one for task in tasks for one in task.for_each_seed())
 
@@ -121,8 +111,13 @@ class Study(Settings):
     """Name of the study in reports; it is no part of any id."""
     corpus: str
     """The corpus to train on: NAME, NAME@VERSION, a path or a URI."""
-    periods: Calendar
-    """The periods of the study, from the initial one to the last."""
+    recipe: str | None = None
+    """The recipe that builds the corpus: a YAML file, whose path counts from the folder of the study's own file, or a
+    packaged name. `ticlm run` builds with it what the corpus lacks. By default the packaged recipe of the corpus's
+    name, if there is one."""
+    periods: Annotated[Calendar, BeforeValidator(_calendar, json_schema_input_type=Calendar | Literal["corpus"])]
+    """The periods of the study, from the initial one to the last; `corpus` takes those of the corpus: the calendar of
+    `recipe` up to its `last`, else up to the last period that is built."""
     first_periods: int | None = Field(None, gt=0)
     """End the study after the first N periods, as tuning must; budgets stay those of the whole calendar."""
     model: ModelOrName
@@ -138,7 +133,10 @@ class Study(Settings):
     continual_tokens: ContinualTokens
     """Tokens of all continual rounds together, or the budget of each one: `{per_period: N}` tokens, `{steps: N}`, or
     `{epochs: X}` over the training rows of its own period."""
-    methods: tuple[Annotated[Method, BeforeValidator(_method), Plain("base")], ...] = Field(min_length=1)
+    each_method: dict[str, Any] = Field(default_factory=dict)
+    """Settings that all methods share, but Oracle series: they replace those of the catalogue, and what a method says
+    itself replaces them. A part for which a method says its `kind` is the method's own as a whole."""
+    methods: tuple[Annotated[Method, BeforeValidator(words.whole_method), Plain("base")], ...] = Field(min_length=1)
     """The methods to compare: names of the catalogue, `{base: NAME, …changes}`, or whole methods."""
     loss: Loss = Loss()
     """What is added to the cross-entropy, and how gradients are clipped."""
@@ -158,13 +156,16 @@ class Study(Settings):
     resources: Resources = Resources()
     """How the study runs; this changes no number beyond rounding."""
 
+    other_files: ClassVar[Mapping[str, str]] = {"recipe": settings.RECIPES}
+
     def without_meaning(self) -> frozenset[str]:
-        return frozenset() if self.tables else frozenset({"tables"})
+        # A recipe builds what the corpus's own identity tells, and what methods share stands in `methods`.
+        return frozenset({"recipe", "each_method"} if self.tables else {"recipe", "each_method", "tables"})
 
     @model_validator(mode="before")
     @classmethod
     def _keys(cls, data: Any) -> Any:
-        return refuse_keys_of_before(data)
+        return words.written_out(refuse_keys_of_before(data))
 
     @model_validator(mode="after")
     def _consistent(self) -> Study:
@@ -277,6 +278,14 @@ class Study(Settings):
         return next((m.name for m in self.methods if m.is_series), None)
 
 
-def load(name: str, sets: Sequence[str] = ()) -> Study:
-    """Return the study in the YAML file `name`, or packaged under this name, with `a.b=c` assignments applied."""
-    return settings.load(Study, name, FOLDER, sets)
+def load(name: str, sets: Sequence[str] = (), root: str | Store | None = None) -> Study:
+    """Return the study in the YAML file `name`, or packaged under this name, with `a.b=c` assignments applied. `root`
+    is where `periods: corpus` looks for the corpus."""
+    return settings.parse(Study, *resolved(name, sets, root))
+
+
+def resolved(name: str, sets: Sequence[str] = (), root: str | Store | None = None) -> tuple[dict[str, Any], str]:
+    """Return a study's settings as they are written, with the calendar that `periods: corpus` stands for, and the name
+    of the file for errors."""
+    data, where = settings.resolved(Study, name, FOLDER, sets)
+    return calendar.of_corpus(data, where, Store(root) if isinstance(root, str) else root), where

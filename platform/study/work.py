@@ -9,11 +9,11 @@ from ticlm.core import paths
 from ticlm.core.mixture import Source
 from ticlm.core.store import Store
 from ticlm.platform.study.chains import Chain
-from ticlm.platform.study.data import uri_of
 from ticlm.platform.study.identity import imported
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.round import Round
+from ticlm.platform.study.written.places import uri_of
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
@@ -18,7 +19,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.extras import require
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.reading.settings_errors import first_error
-from ticlm.core.settings import Settings, parse, resolved
+from ticlm.core.settings import Settings, parse
 from ticlm.methods.method import Continual, Method, OracleSeries
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study import settings
@@ -163,7 +164,9 @@ class Tuning:
         method = self.space.changed(self.base, point, f"{self.base.name}-{self.space.label(point)}")
         series = [m for m in self.study.methods if isinstance(m, OracleSeries)]
         written = self.study.model_copy(update={"methods": (method, *series)}).model_dump(mode="json")["methods"]
-        kept = {key: value for key, value in self.data.items() if key != "first_periods"}
+        kept = {key: value for key, value in self.data.items() if key not in ("first_periods", "each_method")}
+        if self.study.recipe is not None and Path(self.study.recipe).is_file():  # these settings are kept elsewhere
+            kept["recipe"] = str(Path(self.study.recipe).resolve())
         if self.study.reference not in (None, "raw", *(m.name for m in series)):
             kept["reference"] = None
         return kept | {"name": f"{self.study.name}-tuned", "methods": written}
@@ -190,8 +193,15 @@ class Tuning:
         return parse(Study, fields | dict(changes), f"tuning of {self.study.name}")
 
 
-def load(space: str, study: str, sets: Sequence[str], values: Sequence[str], options: Mapping[str, Any]) -> Tuning:
-    """Load a search by the names of a space and a study.
+def load(
+    space: str,
+    study: str,
+    sets: Sequence[str],
+    values: Sequence[str],
+    options: Mapping[str, Any],
+    root: str | None = None,
+) -> Tuning:
+    """Load a search by the names of a space and a study; `root` is where `periods: corpus` looks for the corpus.
 
     With `values` (`PATH=V1,V2…`), `space` is the name of a method, and the space is a grid of its settings. `options`:
     settings of Search; if its `algorithm` is None, the search uses the one the space is made for.
@@ -203,5 +213,5 @@ def load(space: str, study: str, sets: Sequence[str], values: Sequence[str], opt
     except ValidationError as error:
         field, line = first_error(error, Search)
         raise InputError(f"--{'search' if field == 'algorithm' else field.replace('_', '-')}: {line}") from None
-    data, where = resolved(Study, study, settings.FOLDER, sets)
+    data, where = settings.resolved(study, sets, root)
     return Tuning(found, parse(Study, data, where), data, search)

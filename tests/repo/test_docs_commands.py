@@ -128,8 +128,8 @@ SMALLER = {
         "budget: 307_200": "budget: 30_720",
         "per_period: 20_480": "per_period: 5_120",
         "last: 201706": "last: 201703",
-        "201706]": "201703]",
         "@201706": "@201703",
+        "201707": "201704",
     },
     "demo.yaml": {
         "409_600": "40_960",
@@ -174,6 +174,8 @@ def test_the_first_hour_goes_as_it_is_written(tmp_path: Path) -> None:
     printed = {line: run(line, tmp_path) for line in blocks(text)}
     assert "Bwd." in printed["ticlm run news.yaml"] and "recent" in printed["ticlm run mine.yaml"]
     assert all(list((tmp_path / "runs/reports").glob(f"{name}*/index.html")) for name in ("news", "mine"))
+    assert "201704" in printed["ticlm update news.yaml posts/201704.jsonl.gz"]
+    assert "last: 201704}" in (tmp_path / "posts.yaml").read_text()
 
 
 @pytest.mark.nightly

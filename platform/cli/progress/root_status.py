@@ -21,6 +21,7 @@ from ticlm.platform.run.failures import EVALUATION, Failure, kept_failures
 from ticlm.platform.study import plan as plans
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study, load
+from ticlm.platform.study.written import models
 
 ROOMS = (paths.CORPORA, paths.EXAMPLES, paths.ROUNDS, paths.CELLS, paths.BEGUN)
 
@@ -73,7 +74,7 @@ def root_status(root: str, named: Sequence[str] = ()) -> RootStatus:
             raise InputError(f"root {root}: there is nothing")
         if store.folders() or store.files():
             raise InputError(f"{root} is no root: it holds none of {', '.join(ROOMS)}")
-    asked = [(name, load(name)) for name in named]
+    asked = [(name, load(name, root=store)) for name in named]
     begun = begun_studies(store)
     found = []
     for name, study in asked:
@@ -97,9 +98,9 @@ def _status(
     store: Store, study: Study, known: StudyStatus, held: RootWriter | None, failures: Sequence[Failure]
 ) -> StudyStatus:
     with own_faults.faults_as(InputError):
-        made = plans.make(study, store)
+        made = plans.make(models.with_model(study, store), store)
     far = how_far(made)
-    folder = ReportRequest().place([study.name], [identity_of(study)], conventions.named())
+    folder = ReportRequest().place([study.name], [identity_of(made.study)], conventions.named())
     has_page = store.exists(f"{folder}/{PAGE}")
     ids = {made.ids[key] for key in made.ids if not made.done(key)}
     left = sum(spec.tokens for key, spec in made.tree.rounds.items() if not made.done(key))
