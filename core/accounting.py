@@ -101,7 +101,8 @@ class Overlap(Settings):
 class Accounting(Settings):
     """All counts of a period. `steps` stand in the order in which they were taken; `subsets` are train tokens by source
     of text; `hosts` are those of the train split, most tokens first (a host with less than one document in a thousand
-    may be undercounted)."""
+    may be undercounted); `largest` are the tokens of the three longest documents of all splits, and empty in corpora of
+    older releases."""
 
     steps: tuple[Step, ...] = ()
     tokens: int = 0
@@ -109,6 +110,7 @@ class Accounting(Settings):
     hosts: tuple[Host, ...] = ()
     deduplication: tuple[Deduplication, ...] = ()
     overlap: tuple[Overlap, ...] = ()
+    largest: tuple[int, ...] = ()
 
 
 class Lineage(Settings):

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ticlm.core.errors import InputError
 from ticlm.core.extras import Extra
 from ticlm.core.reading import mappings
+from ticlm.core.reading.near import hint
 from ticlm.core.reading.packaged import KEY as VARIANTS
 from ticlm.core.reading.packaged import RECIPES as RECIPES
 from ticlm.core.reading.packaged import holders
@@ -106,6 +107,8 @@ def packaged(folder: str) -> list[str]:
     return list(holders(folder))
 
 
+NAMED = 12
+"""Packaged names that an error lists one by one."""
 PACKAGED = " (packaged)"
 """What follows the name of a packaged file in an error, where another file has its path."""
 
@@ -176,9 +179,17 @@ def _read_named(name: str, folder: str) -> tuple[str, str]:
         return files("ticlm").joinpath(folder, f"{held[name]}.yaml").read_text(), f"{name}{PACKAGED}"
     if variants := [one for one, file in held.items() if file == name]:
         raise InputError(f"{name}: give one of its variants: {', '.join(variants)}")
-    raise InputError(
-        f"{name}: no such file, and no packaged name; packaged are: {', '.join(packaged(folder)) or 'none'}"
-    )
+    raise InputError(f"{name}: no such file, and no packaged name{_meant(name, folder)}")
+
+
+def _meant(name: str, folder: str) -> str:
+    """Return which packaged name was probably meant; else all names of the folder, or how to list them."""
+    known = packaged(folder)
+    if found := hint(name, known):
+        return found
+    if len(known) <= NAMED:
+        return f"; packaged are: {', '.join(known) or 'none'}"
+    return f"; ticlm list {posixpath.basename(folder)} names the {len(known)} that are packaged"
 
 
 def _assign(kind: type[S], data: dict[str, Any], assignment: str) -> None:

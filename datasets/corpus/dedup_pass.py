@@ -30,7 +30,7 @@ from ticlm.core.signals import Threads, result_of
 from ticlm.core.store import Store
 from ticlm.datasets.corpus.dedup_plan import Counted, DedupChain, DedupSplit
 from ticlm.datasets.corpus.parts import DocumentSpan, Staged, period_folder, staged
-from ticlm.datasets.corpus.staging import SPLITS
+from ticlm.datasets.corpus.splits import SPLITS
 from ticlm.datasets.dedup.bloom import BloomFilter
 from ticlm.datasets.dedup.paragraphs import Bools, Shingled, Verdict, bounds, judge, shingled, surviving, without
 from ticlm.datasets.dedup.settings import Deduplicate

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ticlm.core.errors import RunError
 from ticlm.core.mixture import Split
 from ticlm.core.settings import Settings
-from ticlm.datasets.corpus.staging import SPLITS
+from ticlm.datasets.corpus.splits import SPLITS
 from ticlm.datasets.dedup.settings import Deduplicate
 
 

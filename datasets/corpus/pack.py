@@ -26,14 +26,14 @@ from ticlm.core.periods import Period
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.datasets.corpus.ledger.counts import DocumentCounts
+from ticlm.datasets.corpus.ledger.decided import FILE
 from ticlm.datasets.corpus.pairs.row_makers import PairRows
 from ticlm.datasets.corpus.parts import period_folder
 from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM, RowMaker
 from ticlm.datasets.corpus.salient.row_maker import SalientSpans
 from ticlm.datasets.corpus.shards import SetOfRows, ShardRange, SourceRows, Stretch, Written, ranges_of, token_stream
-from ticlm.datasets.corpus.splits import HeldOut
-from ticlm.datasets.corpus.staging import SPLITS
-from ticlm.datasets.corpus.tokenize import streams
+from ticlm.datasets.corpus.splits import SPLITS, HeldOut
+from ticlm.datasets.corpus.tokenize import LARGEST, streams
 from ticlm.datasets.dedup.settings import DUPLICATE
 
 (TAIL,), (SHORT,) = PackedTokens.left_out, PrefixLM.left_out
@@ -124,7 +124,11 @@ def publish(store: Store, folder: str, held_out: HeldOut, packed: tuple[Bundle, 
         accounting=packing.accounting,
         lineage=bundle.lineage,
     )
-    Attempt(store, paths.period(label), bundle.attempt).publish(manifest.model_dump(mode="json"))
+    attempt = Attempt(store, paths.period(label), bundle.attempt)
+    decided = f"{period_folder(folder, label)}/{FILE}"
+    if store.exists(decided):  # if splits are by tokens: later periods keep to them
+        store.write(f"{attempt.path}/{FILE}", store.read(decided))
+    attempt.publish(manifest.model_dump(mode="json"))
     store.remove(period_folder(folder, label))
     return label, splits["train"].tokens
 
@@ -136,7 +140,7 @@ def _counted(
     size = np.dtype(info.columns[0].dtype).itemsize
     found: dict[Split, dict[str, list[Stretch]]] = {}
     documents, held, subsets = Counter[Split](), Counter[Split](), Counter[str]()
-    hosts, train = HostCounts(), 0
+    hosts, train, longest = HostCounts(), 0, list[int]()
     for stream, largest in streams(store, folder, bundle.period.label, bundle.parts):
         at = spans = 0
         for section in stream.sections:
@@ -148,6 +152,7 @@ def _counted(
             held[section.split] += section.bytes
             subsets.update(section.subsets)
             train += section.tokens if section.split == "train" else 0
+            longest += section.largest if section.split in SPLITS else ()
         hosts.add(largest.hosts)
     accounting = Accounting(
         steps=_steps(bundle),
@@ -156,6 +161,7 @@ def _counted(
         hosts=hosts.largest(TOP_HOSTS),
         deduplication=bundle.deduplication,
         overlap=bundle.overlap,
+        largest=tuple(heapq.nlargest(LARGEST, longest)),
     )
     return Packing(documents=dict(documents), bytes=dict(held), tokens={}, left={}, accounting=accounting), found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -11,13 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from ticlm.core import paths
 from ticlm.core.mixture import Split
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
+from ticlm.datasets.corpus.ledger.decided import Decided
 from ticlm.datasets.corpus.sorted_runs import SCHEMA, Group
-from ticlm.datasets.corpus.staging import SPLITS
+from ticlm.datasets.corpus.splits import SPLITS
 
 PART_BYTES = 64 << 20
 """Text of a part. A task holds the documents and the tokens of one part in memory."""
@@ -41,7 +44,8 @@ class GroupRange(NamedTuple):
 
 
 class DocumentSpan(Settings):
-    """A part of a period: its documents whose place in the order is in [low, high), and where they are staged."""
+    """A part of a period: its documents whose place in the order is in [low, high), and where they are staged. If
+    splits are by tokens, `decided` is the file of the period's."""
 
     period: str
     number: int
@@ -49,6 +53,7 @@ class DocumentSpan(Settings):
     high: int
     bytes: int
     spans: tuple[GroupRange, ...]
+    decided: str = ""
 
 
 class Staged(NamedTuple):
@@ -96,10 +101,34 @@ def _cut(label: str, groups: Sequence[Group]) -> Iterator[DocumentSpan]:
 def staged(store: Store, part: DocumentSpan) -> Iterator[tuple[Split, Staged]]:
     """Yield the documents of the part by split; a split without documents is left out."""
     table = collect(store, part.spans, part.low, part.high)
+    splits = table["split"]
+    if part.decided:
+        splits = pa.array(Decided.of_bytes(store.read(part.decided)).of(table["key"].to_numpy()))
     for index, split in enumerate(SPLITS):
-        mine = table.filter(pc.equal(table["split"], index))
+        mine = table.filter(pc.equal(splits, index))
         if len(mine):
             yield split, Staged(*(mine[name].to_pylist() for name in ("text", "source", "host")))
+
+
+def weigh(store: Store, folder: str, part: DocumentSpan) -> None:
+    """Write the keys and the bytes of the documents of a part into its period's folder, unless they are there."""
+    path = _weights(folder, part)
+    if store.exists(path):
+        return
+    table = collect(store, part.spans, part.low, part.high)
+    sink = io.BytesIO()
+    np.savez(sink, keys=table["key"].to_numpy(), bytes=pc.binary_length(table["text"]).to_numpy().astype(np.int64))
+    store.write(path, sink.getvalue())
+
+
+def weights(store: Store, folder: str, part: DocumentSpan) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return what `weigh` wrote: uint64[documents] keys and int64[documents] bytes."""
+    with np.load(io.BytesIO(store.read(_weights(folder, part)))) as held:
+        return held["keys"], held["bytes"]
+
+
+def _weights(folder: str, part: DocumentSpan) -> str:
+    return f"{period_folder(folder, part.period)}/weights/{part.number:05d}.npz"
 
 
 def _spans(groups: Sequence[Group]) -> tuple[GroupRange, ...]:

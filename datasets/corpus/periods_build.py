@@ -22,13 +22,15 @@ from ticlm.datasets.corpus import dedup_plan, shards, tokenize
 from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import pack as packing
 from ticlm.datasets.corpus.build_records import BuildRecord
+from ticlm.datasets.corpus.ledger.decided import FILE, Decisions
 from ticlm.datasets.corpus.ledger.history import BuildHistory
 from ticlm.datasets.corpus.ledger.warnings import little_text
 from ticlm.datasets.corpus.pack import Bundle
-from ticlm.datasets.corpus.parts import DocumentSpan, parts_of
+from ticlm.datasets.corpus.parts import DocumentSpan, parts_of, period_folder, weigh, weights
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.scan_index import ScanIndex
 from ticlm.datasets.corpus.sorted_runs import Group
+from ticlm.datasets.corpus.splits import Splits
 from ticlm.datasets.corpus.tokenize import Sets
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer, TrainedTokenizer
 from ticlm.datasets.io.executor import Executor, reported
@@ -73,9 +75,10 @@ class PeriodsBuild:
         built = [label for label in built if label not in history.replayed]
         for label in todo:
             self.store.remove(paths.period(label))  # attempts that were interrupted
+        decisions = self._decisions(built)
         done = 0
         for labels in self._together([*todo, *history.replayed], scans):
-            parts = parts_of(labels, self._merged(scans.groups(labels)))
+            parts = self._decided(parts_of(labels, self._merged(scans.groups(labels))), decisions)
             self._deduplicated(parts, built)
             new = {label: parts[label] for label in labels if label in todo}
             for label, tokens in self._built(new, record, scans, history):
@@ -130,6 +133,33 @@ class PeriodsBuild:
             groups = merging.merged(groups, self._watched("merged", todo, done))
             level += 1
         return groups
+
+    def _decisions(self, standing: Sequence[str]) -> Decisions | None:
+        """Return what decides the splits of periods, in their order; None if the ids of documents do."""
+        splits = self.recipe.splits
+        if not isinstance(splits, Splits) or not self.recipe.decides_splits:
+            return None
+        starts = {label: self.recipe.calendar.period(label).start for label in standing}
+        return Decisions(self.store, splits, starts)
+
+    def _decided(
+        self, parts: Mapping[str, Sequence[DocumentSpan]], decisions: Decisions | None
+    ) -> Mapping[str, Sequence[DocumentSpan]]:
+        """Decide the splits of these periods, the oldest first, and return their parts with the files of them."""
+        if decisions is None:
+            return parts
+        everything = [part for mine in parts.values() for part in mine]
+        work = self.executor.each(partial(weigh, self.store, self.staged), everything, sum(p.bytes for p in everything))
+        for _ in self._watched("weighed", everything, work):
+            pass
+        found: dict[str, Sequence[DocumentSpan]] = {}
+        for label, mine in parts.items():  # in the order of `_together`
+            start = self.recipe.calendar.period(label).start
+            decided = decisions.decide(start, [weights(self.store, self.staged, part) for part in mine])
+            path = f"{period_folder(self.staged, label)}/{FILE}"
+            self.store.write(path, decided.as_bytes())
+            found[label] = [part.model_copy(update={"decided": path}) for part in mine]
+        return found
 
     def _deduplicated(self, parts: Mapping[str, Sequence[DocumentSpan]], built: Sequence[str]) -> None:
         """Write the verdicts on which text of these periods is a duplicate, if the recipe deduplicates."""

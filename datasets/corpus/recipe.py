@@ -255,9 +255,20 @@ class CorpusRecipe(Settings):
             return start.year * 12 + start.month - 1
         return Calendar(initial=self.periods.initial, step=self.periods.step, last=label).timeline().index(label)
 
+    @property
+    def decides_splits(self) -> bool:
+        """Whether the splits of a period are decided when all its documents are known (`splits.by: tokens`)."""
+        return isinstance(self.splits, Splits) and self.splits.by == "tokens"
+
     def split_of(self, document: Document) -> Split | None:
-        """Return the document's split, or None if it belongs to none."""
-        return self.splits.of(document.group or document.id)
+        """Return the document's split, or None if it belongs to none; train, if splits are decided later."""
+        return "train" if self.decides_splits else self.splits.of(document.group or document.id)
+
+    def key_of(self, document: Document) -> int:
+        """Return the number by which a document is known when splits are decided; 0 if its id decides."""
+        if not isinstance(self.splits, Splits) or not self.decides_splits:
+            return 0
+        return self.splits.place(document.group or document.id)
 
     def uses(self, entry: Input) -> bool:
         """Return whether any document of this input may belong to a split."""

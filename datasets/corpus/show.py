@@ -13,6 +13,7 @@ from ticlm.core.corpus import Corpus, CorpusInfo, PeriodManifest, chosen
 from ticlm.core.quantities import size
 from ticlm.datasets.corpus import build_records
 from ticlm.datasets.corpus.build_records import BuildRecord
+from ticlm.datasets.corpus.ledger.shares import lopsided
 from ticlm.datasets.corpus.pack import TAIL
 from ticlm.datasets.corpus.show_tables import balance, census_tables, numbered, percent, short, steps_line, titled
 from ticlm.datasets.corpus.totals import Totals, is_part
@@ -57,12 +58,13 @@ def overview(corpus: Corpus, period: str | None = None) -> Group:
     for record in records:
         mine = [label for label in record.periods if made[label] is record]
         lines += _build(record, mine, corpus.periods) if period is None else _build_of(record, period)
+    lines += [f"note: {line}" for line in lopsided(manifests)]
     return Group(*tables, *(Text(line, overflow="fold") for line in lines))
 
 
 def as_json(corpus: Corpus, period: str | None = None) -> str:
     """Return all that is known of a corpus, or of one of its periods: `info`, `total` (see Totals), the manifests of
-    `periods`, the documents in no period (`nowhere`), and the `builds` of the whole corpus."""
+    `periods`, the documents in no period (`nowhere`), `notes` on lopsided periods, and the `builds` of the corpus."""
     manifests = _chosen(corpus, period)
     total = Totals.of(list(manifests.values()))
     records = build_records.builds(corpus.store)
@@ -71,6 +73,7 @@ def as_json(corpus: Corpus, period: str | None = None) -> str:
         "total": total.model_dump(mode="json") | {"adds_up": total.adds_up},
         "periods": {label: manifest.model_dump(mode="json") for label, manifest in manifests.items()},
         "nowhere": build_records.nowhere(records),
+        "notes": lopsided(manifests),
         "builds": [record.model_dump(mode="json") for record in records],
     }
     return json.dumps(found, indent=2, ensure_ascii=False)

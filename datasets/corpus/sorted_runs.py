@@ -23,6 +23,7 @@ class Row(NamedTuple):
     source: str
     host: str
     text: str
+    key: int = 0  # `Splits.place` of its group or id, if splits are by tokens: `split` is then decided later
 
 
 SCHEMA = pa.schema(
@@ -33,6 +34,7 @@ SCHEMA = pa.schema(
         ("source", pa.string()),
         ("host", pa.string()),
         ("text", pa.large_string()),
+        ("key", pa.uint64()),
     ]
 )
 

@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from functools import lru_cache
+from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
 
 from ticlm.core.fingerprint import hash64
 from ticlm.core.mixture import Split
 from ticlm.core.settings import Settings
 
+SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
+OPEN = -1
+"""In an array of splits (places in SPLITS): a document of which no earlier period has decided the split."""
+
 
 class Splits(Settings):
-    """Shares of the documents that are held out. A hash of its id puts a document into the same split in every period,
-    so that a page used for evaluation is never trained on, also when it is seen again later."""
+    """Shares of the text that are held out. A document stays in one split in every period, so that a page used for
+    evaluation is never trained on, also when it is seen again later.
+
+    Over many documents a hash of the id is enough (`by: documents`). Where a few long documents make most of a period,
+    it may hold out four fifths of the text instead of a third. `by: tokens` then decides each period as a whole, once
+    all its documents are known: in the order of the same hash, documents go to eval as long as they fit into its share,
+    then to tune, and all others to train. So a document that is larger than a held-out share is trained on, and what is
+    held out has somewhat shorter documents. The corpus keeps what it decided, and a document that is seen again in a
+    later period stays in its split. Shares are met in bytes of text, as the tokenizer is trained on the train split and
+    so comes later, and before `deduplicate`.
+    """
 
     eval: float = Field(0.1, ge=0, lt=1)
-    """Share of the documents (0 to 1) that is held out for evaluation."""
+    """Share of the documents, or of the text (0 to 1), that is held out for evaluation."""
     tune: float = Field(0.02, ge=0, lt=1)
-    """Share of the documents (0 to 1) that is held out for tuning."""
+    """Share of the documents, or of the text (0 to 1), that is held out for tuning."""
+    by: Literal["documents", "tokens"] = "documents"
+    """In what the shares are met: in documents of the whole corpus, by a hash of each id alone, or in the text of each
+    period, as closely as whole documents allow (`tokens`)."""
     salt: str = ""
     """A text that is hashed with each document's id; another salt holds out other documents."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | (frozenset({"by"}) if self.by == "documents" else frozenset())
 
     @model_validator(mode="after")
     def _leave_some(self) -> Splits:
@@ -33,10 +56,43 @@ class Splits(Settings):
         """Return the share of the documents that each split has."""
         return {"train": 1 - self.eval - self.tune, "eval": self.eval, "tune": self.tune}
 
+    def place(self, name: str) -> int:
+        """Return the place of a group or id in the order in which documents are held out, from 0 to 2^64 - 1."""
+        return hash64(f"{self.salt}\0{name}")
+
     def of(self, name: str) -> Split:
-        """Return the split of the documents with this group or id."""
-        share = hash64(f"{self.salt}\0{name}") / 2**64
+        """Return the split of the documents with this group or id, if splits are by documents."""
+        share = self.place(name) / 2**64
         return "eval" if share < self.eval else "tune" if share < self.eval + self.tune else "train"
+
+    def decided(self, sizes: NDArray[np.int64], before: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Return the split of each document of a period, int8[documents], if splits are by tokens.
+
+        `sizes` are the bytes of its documents in the order of their places; `before` are the splits that earlier
+        periods have decided, or OPEN.
+        """
+        found = before.copy()
+        for split, share in ((1, self.eval), (2, self.tune)):
+            is_open = np.flatnonzero(found == OPEN)
+            gap = int(share * int(sizes.sum())) - int(sizes[found == split].sum())
+            found[is_open[_filling(sizes[is_open], gap)]] = split
+        found[found == OPEN] = 0
+        return found
+
+
+def _filling(sizes: NDArray[np.int64], gap: int) -> list[int]:
+    """Return which documents, int64[documents] bytes, fill a gap of so many bytes as closely as whole ones can: each
+    that still fits, in their order, then the smallest other one, if that comes nearer than to leave the rest empty."""
+    chosen: list[int] = []
+    others: list[tuple[int, int]] = []
+    for at, size in enumerate(sizes.tolist()):
+        if 0 < size <= gap:
+            chosen.append(at)
+            gap -= size
+        else:
+            others.append((size, at))
+    size, at = min((one for one in others if one[0]), default=(0, 0))
+    return [*chosen, at] if 0 < size < 2 * gap else chosen
 
 
 class GlobalShards(Settings):
@@ -83,6 +139,15 @@ def _kind_of_splits(value: object) -> str:
 AnySplits = Annotated[
     Annotated[Splits, Tag("Splits")] | Annotated[GlobalShards, Tag("GlobalShards")], Discriminator(_kind_of_splits)
 ]
+
+
+@lru_cache(maxsize=16)  # all periods of a corpus state the same recipe
+def stated(recipe: str) -> AnySplits | None:
+    """Return the splits that a recipe (JSON, as the record of a period keeps it) states; None if it cannot be read."""
+    try:
+        return TypeAdapter[AnySplits](AnySplits).validate_python(json.loads(recipe)["splits"])
+    except (ValueError, KeyError, TypeError, ValidationError):
+        return None
 
 
 class HeldOut(Settings):

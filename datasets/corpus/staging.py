@@ -17,13 +17,13 @@ from pydantic import Field
 
 from ticlm.core.accounting import Step
 from ticlm.core.fingerprint import fingerprint
-from ticlm.core.mixture import Split
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.datasets.corpus.build_records import ALREADY_BUILT
 from ticlm.datasets.corpus.ledger.counts import NOTHING_KNOWN, Damage, DocumentCounts, Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.sorted_runs import Group, Row, writing_run
+from ticlm.datasets.corpus.splits import SPLITS
 from ticlm.datasets.filters.union import passed
 from ticlm.datasets.io import records
 from ticlm.datasets.io.apart import Apart, Bounds, Death
@@ -43,9 +43,8 @@ OPEN = "in a period that is not over"
 UNUSED = "in a global shard that is not used"
 READ = "read"
 """The first step of every build, which turns records into documents of a period and a split."""
-FORMAT = 3
+FORMAT = 4
 """Version of the staged files. A build that was interrupted under an older version starts again."""
-SPLITS: tuple[Split, ...] = ("train", "eval", "tune")
 DEATHS = 2
 """So often the process that reads may die of one piece. Once may be chance: a machine short of memory."""
 
@@ -228,7 +227,8 @@ class _Reading:
         if kept is not outcome:
             place = self.recipe.place_in_order(kept)
         if label not in self._elsewhere:
-            self.staged.add(label, Row(SPLITS.index(split), *place, kept.source, host_of(kept.id), kept.text))
+            key = self.recipe.key_of(outcome)
+            self.staged.add(label, Row(SPLITS.index(split), *place, kept.source, host_of(kept.id), kept.text, key))
         return None
 
     def done(self, piece: Piece) -> Scan:

@@ -10,6 +10,7 @@ If the recipe's rows need spans, `salient.span_files` keeps tags and spans besid
 from __future__ import annotations
 
 import functools
+import heapq
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -33,6 +34,8 @@ from ticlm.datasets.text.spans import plain
 
 HOSTS = 1000
 """Most hosts counted in one part."""
+LARGEST = 3
+"""Longest documents of which the tokens are counted."""
 
 
 class TokenSection(Settings):
@@ -46,6 +49,8 @@ class TokenSection(Settings):
     tokens: int
     subsets: dict[str, int] = Field(default_factory=dict)
     spans: int = 0
+    largest: tuple[int, ...] = ()
+    """Tokens of the LARGEST longest documents."""
 
 
 class Stream(Settings):
@@ -103,7 +108,8 @@ def tokenise(store: Store, folder: str, sets: Sets, info: TokenizerInfo, threads
         section = TokenSection(
             split=split, source=source, documents=len(lengths), bytes=size, tokens=count, subsets=subsets
         )
-        sections.append(section.model_copy(update={"spans": spans}))
+        longest = tuple(heapq.nlargest(LARGEST, lengths.tolist()))
+        sections.append(section.model_copy(update={"spans": spans, "largest": longest}))
     if sets.marking is not None:
         span_files.write_part(store, path, found)
     little = encoder.dtype.newbyteorder("<")

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import Any, Literal
 
 from pydantic import Field
 
 from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
 from ticlm.core.examples import Example
 from ticlm.core.fingerprint import hash64
 from ticlm.core.mixture import Subset
 from ticlm.core.periods import Calendar, span
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
-from ticlm.datasets.examples.placing import UnusableExample, period_of, placed
+from ticlm.datasets.examples.placing import UNDATED, UnusableExample, period_of, placed
 from ticlm.datasets.io import records
 from ticlm.datasets.io.buckets import Buckets
+from ticlm.datasets.io.dates import FORMATS, TimestampFormat
 from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.listing import Patterns
 
 BUCKETS = 64  # a task keeps a file open for each; a period is read from one of them
 STANDS = "in a period that stands"
+FIRST_ROWS = 100  # that are looked at before all are read
 Record = Mapping[str, Any]
 
 
@@ -50,8 +54,14 @@ class ExampleFields(Settings):
     """Field that holds the record's id; records may lack it."""
     period: str = "timestamp"
     """Field that holds a date, `YYYYMM` or `YYYYMM-YYYYMM`; if empty, the file's name gives the period."""
+    timestamp_format: TimestampFormat | None = None
+    """How `period` writes dates that are neither ISO 8601 nor seconds since 1970 (docs/data.md)."""
     about: tuple[str, ...] = ()
     """Further fields to keep with each example."""
+
+    def without_meaning(self) -> frozenset[str]:
+        none = frozenset[str]() if self.timestamp_format else frozenset({"timestamp_format"})
+        return super().without_meaning() | none
 
 
 class ExampleFiles(Settings):
@@ -78,7 +88,32 @@ class ExampleFiles(Settings):
     def inputs(self) -> list[Input]:
         return input_files(self.paths, records.SUFFIXES, "examples.paths")
 
+    def _check(self, inputs: Sequence[Input]) -> None:
+        """Raise InputError if none of the first rows of the first file has a period: it names the first value."""
+        field, form = self.fields.period, self.fields.timestamp_format
+        if not field or not inputs:
+            return
+        path, stamps = inputs[0].path, []
+        for _, record in islice(records.records(path, 0, None, ()), FIRST_ROWS):
+            if isinstance(record, records.BadRecord):
+                return  # the build says what is wrong with it
+            try:
+                placed(record.get(field), self.periods, form)
+            except UnusableExample as why:
+                if str(why) not in UNDATED:
+                    return
+                stamps += [] if record.get(field) in (None, "") else [record[field]]
+            else:
+                return
+        if stamps:
+            read = f"as {form}" if form else "without examples.fields.timestamp_format"
+            raise InputError(
+                f"{path}: none of its first rows has a {field!r} that can be read {read}; the first is "
+                f"{str(stamps[0])[:60]!r}; formats are {', '.join(FORMATS)} or a pattern such as %Y%m%d"
+            )
+
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
+        self._check(context.inputs)
         buckets = context.buckets("read", BUCKETS)
         names = [f"{hash64(entry.model_dump_json()):016x}" for entry in context.inputs]
         read = partial(_read, buckets, self)
@@ -165,7 +200,7 @@ def _placed(files: ExampleFiles, record: Record, path: str) -> str:
                 span(digits)
                 return str(digits)
         raise UnusableExample("no period in the file's name")
-    return placed(record.get(files.fields.period), files.periods)
+    return placed(record.get(files.fields.period), files.periods, files.fields.timestamp_format)
 
 
 def _strings_of(value: object, otherwise: str) -> list[str]:

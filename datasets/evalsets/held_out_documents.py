@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from ticlm.core import paths
@@ -15,10 +17,13 @@ from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example
 from ticlm.core.fingerprint import hash64
+from ticlm.core.mixture import Split
 from ticlm.core.periods import Period
 from ticlm.core.reading.in_root import InRoot
 from ticlm.core.settings import Settings
+from ticlm.datasets.corpus.ledger.decided import NONE, Decided, recorded
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.corpus.splits import OPEN, SPLITS
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.smallest import ALL, Smallest
 from ticlm.datasets.filters.date_line import DateLine
@@ -89,7 +94,8 @@ class HeldOutDocuments(Settings):
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
         buckets = context.buckets("read", BUCKETS)
         pieces = [piece for entry in context.inputs for piece in self._recipe.reader.pieces(entry)]
-        work = partial(_read, buckets, self, self._recipe, frozenset(self._corpus.periods), context.seed)
+        decided = self._decided(tuple(self._corpus.periods))
+        work = partial(_read, buckets, self, self._recipe, decided, frozenset(self._corpus.periods), context.seed)
         for _ in context.each("read", work, pieces, sum(entry.size for entry in context.inputs)):
             pass
         notes = {_writer(piece): buckets.about(_writer(piece)) for piece in pieces}
@@ -99,6 +105,12 @@ class HeldOutDocuments(Settings):
                 draft = self._draft(buckets, manifest.period, notes)
                 if draft is not None:
                     yield draft
+
+    def _decided(self, labels: tuple[str, ...]) -> Decided | None:
+        """Return the splits that the corpus has decided; None if the ids of documents decide."""
+        if not self._recipe.decides_splits:
+            return None
+        return functools.reduce(Decided.and_then, (recorded(self._corpus.store, label) for label in labels), NONE)
 
     def _draft(self, buckets: Buckets, period: Period, notes: Mapping[str, Any]) -> PeriodDraft | None:
         writers = [name for name, note in notes.items() if period.label in note["periods"]]
@@ -120,8 +132,21 @@ def _writer(piece: Piece) -> str:
     return f"{hash64(piece.model_dump_json()):016x}"
 
 
+def _split(recipe: CorpusRecipe, decided: Decided | None, document: Document) -> Split | None:
+    if decided is None:
+        return recipe.split_of(document)
+    found = int(decided.of(np.array([recipe.key_of(document)], np.uint64))[0])
+    return None if found == OPEN else SPLITS[found]
+
+
 def _read(
-    buckets: Buckets, setting: HeldOutDocuments, recipe: CorpusRecipe, labels: frozenset[str], seed: int, piece: Piece
+    buckets: Buckets,
+    setting: HeldOutDocuments,
+    recipe: CorpusRecipe,
+    decided: Decided | None,
+    labels: frozenset[str],
+    seed: int,
+    piece: Piece,
 ) -> None:
     """Stage the held-out documents of a piece that may be among those with the smallest hashes of their period."""
     if buckets.is_written(_writer(piece)):
@@ -141,7 +166,7 @@ def _read(
             dropped[outcome.reason] += 1
         elif period is None or period.label not in labels:
             dropped[OUTSIDE] += 1
-        elif recipe.split_of(outcome) != setting.split:
+        elif _split(recipe, decided, outcome) != setting.split:
             dropped[OTHER_SPLIT] += 1
         else:
             result = passed(outcome, filters)

@@ -8,27 +8,33 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from ticlm.core.periods import Calendar, Label, Period, span
-from ticlm.datasets.io.dates import moment
+from ticlm.datasets.io.dates import parser
 
 
 class UnusableExample(Exception):
     """A record cannot be used as an example; the message is the reason."""
 
 
-def placed(stamp: object, periods: Calendar) -> str:
-    """Return the label of the period that a stamp names: a date that the calendar places, or a span of time.
+UNDATED = ("without date", "unreadable date")
+"""Reasons of an UnusableExample whose date is the trouble."""
+
+
+def placed(stamp: object, periods: Calendar, form: str | None = None) -> str:
+    """Return the label of the period that a stamp names: a date that the calendar places, or a span of time. `form` is
+    how dates are written (see `dates.TimestampFormat`).
 
     Raises UnusableExample.
     """
     if stamp is None or stamp == "":
         raise UnusableExample("without date")
-    if isinstance(stamp, int) and len(str(stamp)) in (6, 8):  # 201305; read as seconds it would lie in the 1970s
+    # 201305; read as seconds it would lie in the 1970s
+    if form is None and isinstance(stamp, int) and len(str(stamp)) in (6, 8):
         stamp = str(stamp)
     try:
-        if isinstance(stamp, str) and re.fullmatch(r"\d{6,8}(-|\.\.)\d{6,8}", stamp):
+        if form is None and isinstance(stamp, str) and re.fullmatch(r"\d{6,8}(-|\.\.)\d{6,8}", stamp):
             span(stamp)
             return stamp.replace("..", "-")
-        when = moment(stamp)
+        when = parser(form)(stamp)
     except ValueError:
         raise UnusableExample("unreadable date") from None
     period = periods.place(when)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ticlm.core.errors import InputError
+from ticlm.core.reading.near import hint
 from ticlm.platform.cli.options import Json, Sets, absolute
 
 if TYPE_CHECKING:
@@ -24,14 +25,16 @@ Kind = Annotated[
 
 def list_(
     kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help="Only studies, recipes, methods, …")] = None,
-    root: Annotated[str | None, typer.Option("--root", help="Also list what this root holds.")] = None,
+    root: Annotated[
+        str | None, typer.Option("--root", envvar="TICLM_ROOT", help="Also list what this root holds.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List what is packaged: studies, recipes, methods, tasks, spaces, models, presets; and what a root holds."""
     from ticlm.platform.cli.reference.names import LISTS
 
     if kind is not None and kind not in LISTS:
-        raise InputError(f"list: no kind {kind!r}; kinds are {', '.join(LISTS)}")
+        raise InputError(f"list: no kind {kind!r}{hint(kind, LISTS)}; kinds are {', '.join(LISTS)}")
     found = {name: listed() for name, listed in LISTS.items() if kind in (None, name)}
     if root is not None:
         found |= {f"{name} in {root}": names for name, names in _stored(root).items()}
@@ -79,6 +82,21 @@ def schema(
             raise InputError(f"--out {out}: cannot be written: {error.strerror}") from None
 
 
+def docs(
+    page: Annotated[str | None, typer.Argument(metavar="[PAGE]", help="A page, as ticlm docs lists them.")] = None,
+    path: Annotated[bool, typer.Option("--path", help="Print the folder that the pages lie in.")] = False,
+) -> None:
+    """Print a page of the documentation that comes with the package, as Markdown; without PAGE, list the pages."""
+    from ticlm.platform.cli.reference import pages
+
+    if path:
+        print(pages.folder())
+    elif page is not None:
+        print(pages.text(page), end="")
+    else:
+        _print({"pages": pages.titles()})
+
+
 def text(name: str, as_: str | None, sets: Sequence[str], every: bool = True) -> str:
     """Return what `ticlm show` prints, with `every` key or without those that are left at a default. Raises InputError
     if nothing has this name, or several things have it."""
@@ -91,8 +109,9 @@ def text(name: str, as_: str | None, sets: Sequence[str], every: bool = True) ->
     known = {name, holders(FILES["recipe"].folder).get(name, name)}
     owners = {OWNERS[kind]: found for kind, listed in names.LISTS.items() if known & (found := listed()).keys()}
     if not owners:
+        meant = hint(name, [one for listed in names.LISTS.values() for one in listed()])
         kinds = ", ".join(OWNERS.values())
-        raise InputError(f"show: no file {name}, and no {kinds} of this name; ticlm list has the names")
+        raise InputError(f"show: no file {name}, and no {kinds} of this name{meant}; ticlm list has the names")
     if as_ is None and len(owners) > 1:
         raise InputError(
             f"show: {name} is the name of a {' and of a '.join(owners)}; say --as {' or --as '.join(owners)}"
@@ -208,6 +227,8 @@ def _stored(root: str) -> dict[str, dict[str, str]]:
     from ticlm.platform.cli.reference.stored import contents
 
     store = Store(absolute(root))
+    if not store.exists() and os.environ.get("TICLM_ROOT") == root:
+        return {}  # it is made by the first command that writes there
     if not store.exists():
         raise InputError(f"root {root}: there is nothing")
     return contents(store)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ticlm.core.errors import InputError
+
 
 def convert(
     checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A checkpoint of OpenLM: epoch_N.pt.")],
@@ -24,6 +26,8 @@ def convert(
 
     A study starts from it with model: {kind: folder, path: FOLDER, as_of: PERIOD}; ticlm eval FOLDER scores it.
     """
+    if not checkpoint.expanduser().exists():  # before torch is loaded, which takes seconds
+        raise InputError(f"{checkpoint}: no such file")
     from ticlm.platform.cli.console import say
     from ticlm.platform.models import convert
 

@@ -10,6 +10,7 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("ticlm show demo", "ticlm show replay-half", "ticlm show monthly --as recipe --set length=256"),
     ),
     "schema": ("reference.md", ("ticlm schema study --out study.json",)),
+    "docs": ("manual.md", ("ticlm docs", "ticlm docs first-hour", "ticlm docs --path")),
     "convert": (
         "evaluations.md",
         ("ticlm convert oracle_1b_8x_cutoff201501/epoch_21.pt models/oracle-201501 --tokenizer gpt-neox-20b",),
@@ -87,6 +88,5 @@ def epilog(command: str) -> str | None:
     if command not in EXAMPLES:
         return None
     page, examples = EXAMPLES[command]
-    where = "README.md and docs/manual.md" if page == "README.md" else f"docs/{page}"
-    lines = ["Examples:", *(f"  {example}" for example in examples), f"More: {where} of the repository"]
+    lines = ["Examples:", *(f"  {example}" for example in examples), f"More: ticlm docs {page.removesuffix('.md')}"]
     return "\n\n".join(line.replace("[", r"\[") for line in lines)

@@ -29,6 +29,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "list": catalogue.list_,
     "show": catalogue.show,
     "schema": catalogue.schema,
+    "docs": catalogue.docs,
     "plan": study.plan,
     "run": study.run,
     "update": update,

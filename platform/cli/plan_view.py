@@ -13,12 +13,12 @@ from rich.table import Table
 
 from ticlm.core import quantities
 from ticlm.core.errors import InputError
-from ticlm.platform.cli import plan_costs
+from ticlm.platform.cli import plan_costs, plan_notes
 from ticlm.platform.study.chains import Chain, groups
 from ticlm.platform.study.chains import name as name_of
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.external_inputs import external_inputs
-from ticlm.platform.study.needs import missing_periods, rowless
+from ticlm.platform.study.needs import missing_periods
 from ticlm.platform.study.plan import Plan
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ticlm.platform.forecast.expected import Expected
 
 DEFAULT = Machine()
-LEAST_TOKENS = 5.0
-"""Tokens per parameter below which a model trained from scratch has hardly begun to converge (docs/sizing.md)."""
 
 
 def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = None) -> RenderableType:
@@ -42,7 +40,7 @@ def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = Non
         *map(str, plan.adapted),
         f"cells: {summary['cells']['wanted']:,}, {summary['cells']['left']:,} to score" if summary["cells"] else "",
         *(_new_and_old(row, plan.study.length) for row in summary["methods"] if row["old_on_top"]),
-        f"most epochs of one source: {summary['epochs']:.2f}" if summary["epochs"] else "",
+        _epochs(plan_notes.most_epochs(plan)),
         *(f"outside the timeline: {line}" for line in summary["outside"]),
         *summary["notes"],
     ]
@@ -52,6 +50,10 @@ def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = Non
 
         results = [plan_table(expected), ""]
     return Group(_chains(plan, summary), "", _methods(summary), "", *results, *(line for line in lines if line))
+
+
+def _epochs(most: plan_notes.Epochs | None) -> str:
+    return f"most epochs of one source: {most.epochs:.2f} ({most.said})" if most is not None and most.epochs else ""
 
 
 def _new_and_old(row: dict[str, Any], length: int) -> str:
@@ -81,13 +83,13 @@ def _chains(plan: Plan, summary: dict[str, Any]) -> Table:
 
 
 def _methods(summary: dict[str, Any]) -> Table:
-    """Return a table of what each method costs alone, however many rounds it shares with others."""
+    """Return a table of what one run of each method costs, however many rounds it shares with others."""
     table = Table(box=HORIZONTALS)
     rows = summary["methods"]
     known = [(name, key, shown) for name, key, shown in OF_METHODS if any(row[key] is not None for row in rows)]
     if not any((row["gpu_hours"] or 0) >= plan_costs.LEAST_HOURS for row in rows):
         known = [column for column in known if column[1] != "gpu_hours"]
-    for name in ("method", "seeds", "rounds", "tokens alone", *(name for name, _, _ in known)):
+    for name in ("method", "seeds", "rounds", "tokens of one run", *(name for name, _, _ in known)):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for row in rows:
         table.add_row(
@@ -137,26 +139,8 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
     rate = plan.tokens_per_s
     chains = [_row(plan, chain, chain.keys, machine, rate) for chain in plan.chains]
     left = tuple(key for key in plan.tree.rounds if not plan.done(key))
-    missing = missing_periods(plan) if plan.corpus else []
-    notes = [] if plan.corpus else [f"corpus {plan.study.corpus}: not built yet, so nothing is done, rows are unknown"]
-    if missing:
-        notes.append(f"corpus has no period {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}")
-    if waiting := len(plan.open_rounds):
-        notes.append(
-            f"{waiting} rounds' shares are open until the rounds before them are trained and measured; until then they "
-            "count as left, also those that are trained already"
-        )
-    if rows := rowless(plan):
-        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-        notes.append(f"{rows[0]}{more} has no row to train on, so ticlm run would refuse the study: pool periods")
-    if (tokens := _least_tokens(plan)) is not None and tokens < LEAST_TOKENS:
-        notes.append(
-            f"a model from scratch sees {tokens:.2g} tokens per parameter; below {LEAST_TOKENS:g} it has hardly begun "
-            "to converge when its rate falls, so methods differ by what they learn, not by what they forget "
-            "(docs/sizing.md)"
-        )
+    most = plan_notes.most_epochs(plan)
     cells, unknown = _cells(plan)
-    notes += unknown
     left_cells = None if cells is None else cells.by_label
     return {
         "study": plan.study.name,
@@ -167,17 +151,12 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
         "total": _row(plan, None, left, machine, rate),
         "cost": plan_costs.describe(plan, left, machine, left_cells),
         "adapted": [asdict(one) for one in plan.adapted],
-        "epochs": max((e for _, _, e in plan.epochs()), default=None),
+        "epochs": None if most is None else most.epochs,
+        "most_epochs": None if most is None else most._asdict() | {"source": str(most.source)},
         "outside": external_inputs(plan),
         "cells": None if cells is None else {"wanted": cells.wanted, "left": cells.left},
-        "notes": notes,
+        "notes": [*plan_notes.notes(plan), *unknown],
     }
-
-
-def _least_tokens(plan: Plan) -> float | None:
-    """Return the tokens per parameter of the model from scratch that has the fewest; None if that is unknown."""
-    scratch = [spec.tokens for spec in plan.tree.rounds.values() if spec.parent is None]
-    return min(scratch) / plan.parameters if scratch and plan.parameters else None
 
 
 def _cells(plan: Plan) -> tuple[CellCount | None, list[str]]:
@@ -290,7 +269,7 @@ OF_METHODS: Shown = (
     ("in its trunk", "trunk_tokens", _count),
     ("in leaves", "leaf_tokens", _count),
     ("GPU-hours", "gpu_hours", _hours),
-    ("Oracle ÷ run", "oracle_ratio", _ratio),
+    ("Oracles ÷ run", "oracle_ratio", _ratio),
     ("periods kept", "kept_periods", str),
     ("size", "kept_bytes", _bytes),
 )

@@ -23,12 +23,6 @@ def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: 
     how the folder would have its model sample or penalise does not count. Raises InputError if the prompt is empty, is
     no text, has no token, or does not fit the model's window.
     """
-    import torch
-
-    from ticlm.platform.eval import decoding
-    from ticlm.platform.eval.checkpoint import load_checkpoint
-    from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
-
     if not prompt:
         raise InputError("the prompt is empty; give a text to go on from")
     if half := unpaired(prompt):
@@ -36,6 +30,12 @@ def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: 
     place = model_folder.find(root, checkpoint)
     check_model(place)
     model_folder.objective(place)
+    import torch  # takes seconds: what is wrong with the arguments is said before
+
+    from ticlm.platform.eval import decoding
+    from ticlm.platform.eval.checkpoint import load_checkpoint
+    from ticlm.platform.eval.seq2seq import Seq2SeqCheckpoint
+
     with Store(place).local("") as folder:
         model = load_checkpoint(Path(folder))
         shown = _shown(model, prompt, tokens)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.mixture import Source
+from ticlm.core.reading.near import hint
 from ticlm.core.row_columns import TOKENS, check_columns
 from ticlm.core.store import Store
 from ticlm.methods.method import Continual
@@ -138,7 +139,14 @@ def either(name: str, store: Store) -> Corpus | Examples:
 
     corpus, found = uri_of(name, store), uri_of(name, store, paths.examples)
     assert corpus is not None and found is not None
-    return Examples.open(found) if Store(found).exists(INFO) else Corpus.open(corpus)
+    if Store(found).exists(INFO):
+        return Examples.open(found)
+    plain = not name.startswith((".", "/", "~")) and "://" not in name
+    held = [one for room in (paths.CORPORA, paths.EXAMPLES) for one in store.folders(room)] if plain else []
+    meant = hint(name, [*held, *(one.partition("@")[0] for one in held)])
+    if meant and not Store(corpus).exists("corpus.json"):
+        raise InputError(f"{name}: no corpus and no set of examples in {store.uri()}{meant}")
+    return Corpus.open(corpus)
 
 
 def check(study: Study, corpus: Corpus) -> None:

@@ -104,7 +104,9 @@ def test_a_packaged_file_with_variants_is_no_file_without_one(write: Callable[[s
 
 
 def test_a_name_that_is_nowhere_is_answered_with_those_there_are() -> None:
-    assert refusal(lambda: read("nowhere")).endswith(f"packaged are: {', '.join(packaged('platform/studies'))}")
+    assert refusal(lambda: read("nowhere")).endswith(
+        f"no packaged name; ticlm list studies names the {len(packaged('platform/studies'))} that are packaged"
+    )
 
 
 @pytest.mark.parametrize("name", ["folder/nowhere.yaml", "file:///nowhere/at/all.yaml", "nonsense://x/y.yaml"])
@@ -318,7 +320,7 @@ def test_set_is_applied_to_what_was_merged(folder: Callable[..., Path]) -> None:
         ),
         (
             {"a": "extends: nowhere"},
-            "/a.yaml: extends: {0}/nowhere: no such file, and no packaged name; packaged are: ",
+            "/a.yaml: extends: {0}/nowhere: no such file, and no packaged name; ticlm list studies ",
         ),
         ({"a": "extends: [b.yaml]"}, "/a.yaml: extends: expected the name of one settings file, got ['b.yaml']"),
         ({"a": "extends:"}, "/a.yaml: extends: expected the name of one settings file, got None"),

@@ -42,6 +42,15 @@ def test_the_link_in_src_is_relative_and_leads_to_the_folder(folder: str) -> Non
     assert link.is_dir(), f"{folder}/ is missing: git keeps no empty folder"
 
 
+def test_each_page_of_the_documentation_comes_with_the_package() -> None:
+    """By a link of its own: a link to docs/ would make a package of the scripts there."""
+    linked = {path.name: path for path in (ROOT / "src/ticlm/docs").iterdir()}
+    pages = {path.name: Path("../../../docs") / path.name for path in (ROOT / "docs").glob("*.md")}
+    pages |= {"results": Path("../../../docs/results"), "README.md": Path("../../../README.md")}
+    assert {name: link.readlink() for name, link in linked.items()} == pages
+    assert not list((ROOT / "docs/results").glob("*.py"))
+
+
 def test_the_package_that_is_imported_is_this_checkout() -> None:
     assert Path(ticlm.__file__).resolve() == ROOT / "src" / "ticlm" / "__init__.py"
     assert (ROOT / "src" / "ticlm" / "py.typed").is_file()

@@ -126,9 +126,10 @@ def _too_late(label: str, path: str, history: BuildHistory) -> str | None:
     first, last = history.standing
     if start < first:
         return build_records.BEFORE_FIRST
-    # a period is deduplicated against those before it in its window, never against later ones
-    windowed = settings is not None and settings.scope == "window"
-    return build_records.AFTER_LATER if windowed and start < last else None
+    # a period is deduplicated against those before it in its window, and keeps to the splits of those before it; never
+    # of later ones
+    follows = history.recipe.decides_splits or (settings is not None and settings.scope == "window")
+    return build_records.AFTER_LATER if follows and start < last else None
 
 
 def _begun(plan: BuildPlan, scans: Iterable[Scan], history: BuildHistory) -> Period | None:

@@ -40,6 +40,7 @@ from ticlm.datasets.corpus.pack import TAIL
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.shards import picked
 from ticlm.datasets.corpus.show import overview
+from ticlm.datasets.corpus.splits import SPLITS
 from ticlm.datasets.corpus.tokenizers import END_OF_TEXT, StreamEncoder
 from ticlm.datasets.io.apart import Apart
 from ticlm.datasets.io.documents import Input
@@ -119,7 +120,7 @@ def test_rows_hold_every_text_of_their_split_and_nothing_else(texts: Path, loop:
     assert list(corpus.periods) == list(MONTHS)
     recipe = _recipe(texts)
     for month in MONTHS:
-        for split in staging.SPLITS:
+        for split in SPLITS:
             mine = [d for d in _documents(month) if recipe.splits.of(d["url"]) == split]
             manifest = corpus.split(month, split)
             assert manifest.documents == len(mine)

@@ -21,7 +21,8 @@ from ticlm.datasets.corpus import parts
 from ticlm.datasets.corpus.merge import MergeBatch, Merged, batches, merge, merged
 from ticlm.datasets.corpus.parts import END_OF_ORDER, collect, parts_of, staged
 from ticlm.datasets.corpus.sorted_runs import Group, Row, writing_run
-from ticlm.datasets.corpus.staging import SPLITS, _Runs
+from ticlm.datasets.corpus.splits import SPLITS
+from ticlm.datasets.corpus.staging import _Runs
 
 MAY, JUNE = "201305", "201306"
 

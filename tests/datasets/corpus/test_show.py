@@ -210,7 +210,7 @@ def test_one_period_is_shown_alone(tmp_path: Path) -> None:
 def test_the_json_holds_what_is_shown_in_full(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, JANUARY, FEBRUARY)
     found = json.loads(as_json(corpus))
-    assert list(found) == ["info", "total", "periods", "nowhere", "builds"]
+    assert list(found) == ["info", "total", "periods", "nowhere", "notes", "builds"]
     assert PeriodManifest.model_validate(found["periods"]["202301"]) == JANUARY
     total = found["total"]
     assert (total["read"], total["kept"], total["adds_up"]) == (1600, 850, True)

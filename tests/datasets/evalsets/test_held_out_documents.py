@@ -33,10 +33,14 @@ def dated_texts(corpus: Corpus, label: str, split: Any) -> list[tuple[str, str]]
     return [found for row in rows for found in re.findall(r"Date: (\w+) 2023\n(.{12})", row)]
 
 
-def test_documents_that_a_dated_corpus_holds_out_are_read_again_without_their_lines(loop: None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["documents", "tokens"])
+def test_documents_that_a_dated_corpus_holds_out_are_read_again_without_their_lines(
+    loop: None, tmp_path: Path, by: str
+) -> None:
     folder = months.months(tmp_path / "in", "202301", "202302")
     filters = [{"kind": "min_chars", "chars": LEAST}, LINE]
-    corpus, _ = months.built(folder, tmp_path / "root", filters=filters, length=64, splits={"eval": 0.4, "tune": 0.1})
+    splits = {"eval": 0.4, "tune": 0.1, "by": by}
+    corpus, _ = months.built(folder, tmp_path / "root", filters=filters, length=64, splits=splits)
     made = sets.build(recipe(tmp_path / "root/corpora/toy@1", documents=None), str(tmp_path / "root"))
     assert list(made.periods) == list(NAMES)
     for label, month in NAMES.items():

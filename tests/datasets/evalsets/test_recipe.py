@@ -98,6 +98,20 @@ def test_every_record_of_a_file_is_an_example_or_counted(records: Path, loop: No
     }
 
 
+def test_dates_of_examples_are_read_in_the_format_that_is_stated(loop: None, tmp_path: Path) -> None:
+    path = tmp_path / "mail.jsonl"
+    lines = [{"text": day, "timestamp": f"Thu, {day} Jan 2023 10:00:00 +0000"} for day in ("05", "12")]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(InputError) as error:
+        benchmark.build(recipe(path), str(tmp_path / "root"))
+    said = "none of its first rows has a 'timestamp' that can be read without examples.fields.timestamp_format; the"
+    assert f"{path}: {said} first is 'Thu, 05 Jan 2023 10:00:00 +0000'; formats are iso, s, " in str(error.value)
+    made = benchmark.build(recipe(path, fields={"timestamp_format": "rfc2822"}), str(tmp_path / "root"))
+    assert [one.text for one in made.read("202301", "all")] == ["05", "12"]
+    plain, stated = recipe(path).examples, recipe(path, fields={"timestamp_format": "iso"}).examples
+    assert fingerprint(plain) == fingerprint(recipe(path, fields={}).examples) != fingerprint(stated)
+
+
 def test_examples_of_a_period_that_is_not_over_are_left_out_and_counted(loop: None, tmp_path: Path) -> None:
     texts = [{"text": f"in {month}", "timestamp": f"2023-{month:02d}-05"} for month in range(1, 8)]
     path = tmp_path / "examples.jsonl"

@@ -165,8 +165,8 @@ def test_a_file_that_is_no_study_is_one_line_that_names_it(desk: Desk, text: str
     desk.run(study=str(path)).in_one_line(2, "bad.yaml", *parts)
 
 
-def test_a_study_that_does_not_exist_is_one_line_with_those_that_do(desk: Desk) -> None:
-    desk.run(study="nowhere").in_one_line(2, "nowhere: no such file, and no packaged name", "demo")
+def test_a_study_that_does_not_exist_is_one_line_with_the_one_that_was_meant(desk: Desk) -> None:
+    desk.run(study="dem").in_one_line(2, "dem: no such file, and no packaged name (did you mean demo?)")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,112 @@
+"""Notes of a plan: what its user should know before anything is trained, a line each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ticlm.core.mixture import Source
+from ticlm.datasets.corpus.ledger.shares import lopsided
+from ticlm.platform.study.needs import missing_periods, rowless
+from ticlm.platform.study.plan import Plan
+
+LEAST_TOKENS = 5.0
+"""Tokens per parameter below which a model trained from scratch has hardly begun to converge (docs/sizing.md)."""
+MANY_EPOCHS = 4.0
+"""Up to so many epochs, repeated text is worth nearly as much as new text (Muennighoff et al. 2023)."""
+LEAST_STEPS = 10
+"""Steps below which a round's schedule hardly unfolds, so that its result is mostly chance."""
+
+
+class Epochs(NamedTuple):
+    """How often `who` has seen a source by the end of the round of `period`."""
+
+    epochs: float
+    source: Source
+    who: str
+    period: str
+
+    @property
+    def said(self) -> str:
+        """Return what is seen, and who sees it."""
+        round_of = "" if self.period == self.source.period else f" by the end of its round of {self.period}"
+        return f"{self.source}, by {self.who}{round_of}"
+
+
+def most_epochs(plan: Plan) -> Epochs | None:
+    """Return the source that a run sees most often; None if nothing is known of it."""
+    found = max(plan.epochs(), key=lambda one: one[2], default=None)
+    if found is None:
+        return None
+    key, source, epochs = found
+    return Epochs(epochs, source, _who(plan, key), plan.tree.rounds[key].period)
+
+
+def notes(plan: Plan) -> list[str]:
+    """Return the notes on a plan's corpus and rounds."""
+    missing = missing_periods(plan) if plan.corpus else []
+    found = [] if plan.corpus else [f"corpus {plan.study.corpus}: not built yet, so nothing is done, rows are unknown"]
+    if missing:
+        found.append(f"corpus has no period {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}")
+    if waiting := len(plan.open_rounds):
+        found.append(
+            f"{waiting} rounds' shares are open until the rounds before them are trained and measured; until then they "
+            "count as left, also those that are trained already"
+        )
+    if rows := rowless(plan):
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        found.append(f"{rows[0]}{more} has no row to train on, so ticlm run would refuse the study: pool periods")
+    if (tokens := _least_tokens(plan)) is not None and tokens < LEAST_TOKENS:
+        found.append(
+            f"a model from scratch sees {tokens:.2g} tokens per parameter; below {LEAST_TOKENS:g} it has hardly begun "
+            "to converge when its rate falls, so methods differ by what they learn, not by what they forget "
+            "(ticlm docs sizing)"
+        )
+    return [*found, *_repeated(plan), *_short(plan), *_lopsided(plan)]
+
+
+def _repeated(plan: Plan) -> list[str]:
+    most = most_epochs(plan)
+    if most is None or most.epochs <= MANY_EPOCHS:
+        return []
+    return [
+        f"{most.who} sees {most.source} {most.epochs:.2f} times; from about {MANY_EPOCHS:g} times on text is learned "
+        "by heart: lower its budget, or pool periods"
+    ]
+
+
+def _short(plan: Plan) -> list[str]:
+    """Return the line on rounds of few steps, which names the shortest."""
+    short = [
+        (spec.steps, key)
+        for key, spec in plan.tree.rounds.items()
+        if spec.is_trained and not spec.open and 0 < spec.steps < LEAST_STEPS and key not in plan.tree.tuned_copies
+    ]
+    if not short:
+        return []
+    steps, key = min(short)
+    count = "1 round has" if len(short) == 1 else f"{len(short)} rounds have"
+    which = f"{_who(plan, key)} at {plan.tree.rounds[key].period}"
+    return [
+        f"{count} fewer than {LEAST_STEPS} steps, the fewest {steps} ({which}): too few to say much; raise budgets, or "
+        "lower batch"
+    ]
+
+
+def _lopsided(plan: Plan) -> list[str]:
+    """Return lines on periods of the study whose splits are lopsided."""
+    if plan.corpus is None:
+        return []
+    have = plan.corpus.periods
+    return lopsided({label: have[label] for label in plan.study.timeline.labels if label in have})
+
+
+def _who(plan: Plan, key: str) -> str:
+    """Return the methods that train a round: two by name, more as a number."""
+    names = list(dict.fromkeys(run.method.name for run in plan.tree.users.get(key, ())))
+    return f"{len(names)} methods" if len(names) > 2 else " and ".join(names) or "a tuned copy"
+
+
+def _least_tokens(plan: Plan) -> float | None:
+    """Return the tokens per parameter of the model from scratch that has the fewest; None if that is unknown."""
+    scratch = [spec.tokens for spec in plan.tree.rounds.values() if spec.parent is None]
+    return min(scratch) / plan.parameters if scratch and plan.parameters else None

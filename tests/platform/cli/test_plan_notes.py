@@ -1,0 +1,46 @@
+"""Notes of a plan name who repeats text, the shortest round, and lopsided months."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ticlm.core.corpus import Corpus
+from ticlm.platform.cli import plan_notes
+from ticlm.platform.study import plan as plans
+from ticlm.platform.study.settings import Study
+
+Studies = Callable[..., Study]
+
+
+def test_the_method_and_the_month_that_are_repeated_most_are_named(toy_study: Studies, toy_root: Path) -> None:
+    methods = [{"base": "cyclic-cosine"}, {"base": "oracle", "cutoffs": ["202301", "202303"]}]
+    budgets = {"per_period": 4 * 16 * 900}
+    made = plans.make(toy_study(methods=methods, continual_tokens=budgets), str(toy_root))
+    most = plan_notes.most_epochs(made)
+    assert most is not None and most.who == "cyclic-cosine" and most.epochs > 4
+    notes = plan_notes.notes(made)
+    assert (
+        f"cyclic-cosine sees {most.source} {most.epochs:.2f} times; from about 4 times on text is learned by heart"
+        in ("\n".join(notes))
+    )
+
+
+def test_rounds_of_few_steps_are_counted_and_the_shortest_is_named(toy_study: Studies, toy_root: Path) -> None:
+    made = plans.make(toy_study(), str(toy_root))
+    notes = [note for note in plan_notes.notes(made) if "steps" in note]
+    assert len(notes) == 1 and "rounds have fewer than 10 steps, the fewest 4 (" in notes[0]
+    schedule = {"kind": "cosine", "max_rate": 1e-2, "warmup_steps": 2}
+    longer = {"initial": {"budget": {"steps": 60}, "schedule": schedule}, "continual_tokens": {"per_period": 6400}}
+    notes = plan_notes.notes(plans.make(toy_study(**longer), str(toy_root)))
+    assert not any("fewer than 10 steps" in note for note in notes)
+
+
+def test_lopsided_months_of_the_study_are_named(
+    toy_study: Studies, toy_corpus: Callable[..., Corpus], tmp_path: Path
+) -> None:
+    toy_corpus(tmp_path / "corpora/toy@1", rows=12)
+    notes = plan_notes.notes(plans.make(toy_study(), str(tmp_path)))
+    assert (
+        "202301: 12 train rows and 16 eval rows; a mean over fewer than 20 says little" in notes[-1].partition(" (")[0]
+    )
