@@ -55,3 +55,11 @@ def duration(seconds: float) -> str:
 def printable(text: str) -> str:
     """Return a text with the characters of STEERING spelled as Python does: \\x1b, \\u202e."""
     return STEERING.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
+
+
+def one_line(text: str, most: int) -> str:
+    """Return a text that a model wrote on one line: ends of lines as ↵, other white space as one space, steering
+    characters spelled (`printable`), and what is longer than `most` characters cut, with … at the end."""
+    plain = re.sub(r"\s+", " ", re.sub(r" *(\r\n|\r|\n) *", " ↵ ", text)).strip()
+    shown = printable(plain[: most + 1])  # cut first: a text of megabytes is not worth spelling
+    return shown if len(shown) <= most else f"{shown[: most - 1].rstrip()}…"

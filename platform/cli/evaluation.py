@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ticlm.core.errors import InputError
+from ticlm.core.quantities import one_line
 from ticlm.platform.cli import completion
 from ticlm.platform.cli.options import Root, Sets, absolute, plan_of, stored
 
 if TYPE_CHECKING:
+    from ticlm.platform.eval.model_folder import StudyModel
     from ticlm.platform.study.plan import Plan
 
 Modules = Annotated[
@@ -24,6 +28,8 @@ Modules = Annotated[
 
 LOWEST_TEMPERATURE = 0.0001
 """Logits are divided by it: below, those of float32 may be infinite, and probabilities are not numbers."""
+PROMPT = 100
+"""Characters of a prompt above a table."""
 
 
 def evaluate(
@@ -156,7 +162,7 @@ def generate(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="STUDY/METHOD@PERIOD, a model folder, or the start of a round's id.",
+            help="STUDY/METHOD@PERIOD, with * for several models; a model folder; or the start of a round's id.",
             autocompletion=completion.models,
         ),
     ],
@@ -165,15 +171,18 @@ def generate(
     tokens: Annotated[int, typer.Option(min=1, help="Generate this many tokens.")] = 60,
     temperature: Annotated[float, typer.Option(help="0 always takes the most likely token.")] = 0.0,
     seed: Annotated[int, typer.Option(help="The seed of the sampling.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the texts as JSON.")] = False,
     modules: Modules = None,
 ) -> None:
-    """Let a model continue a prompt.
+    """Let a model continue a prompt, or several models the same one.
 
-    Without @PERIOD it is the newest model of the method; #SEED chooses among several seeds.
+    Without @PERIOD it is the newest model of the method; #SEED chooses among several seeds. With `*` in METHOD or
+    PERIOD, as in 'demo/*@2023*', the finished models that fit are asked one after another, and a table shows what each
+    writes.
     """
     _import(modules)
     from ticlm.platform.cli.console import say
-    from ticlm.platform.eval import sample
+    from ticlm.platform.eval import model_folder, sample
 
     if not (temperature == 0 or LOWEST_TEMPERATURE <= temperature < math.inf):
         raise InputError(
@@ -181,4 +190,40 @@ def generate(
         )
     if not -(2**63) <= seed < 2**63:
         raise InputError(f"--seed must fit 64 bits, got {seed}")
-    say(sample.generate(absolute(root), checkpoint, prompt, tokens, temperature, seed))
+    sample.check_prompt(prompt)
+    found = model_folder.matching(absolute(root), checkpoint)
+    if found is not None:
+        _generate_each(*found, prompt, (tokens, temperature, seed), as_json)
+        return
+    written = sample.generate(absolute(root), checkpoint, prompt, tokens, temperature, seed)
+    if as_json:
+        print(json.dumps([{"model": checkpoint, "prompt": prompt, "text": written}], indent=2, ensure_ascii=False))
+        return
+    say(written)
+
+
+def _generate_each(
+    models: Sequence[StudyModel], waiting: int, prompt: str, how: tuple[int, float, int], as_json: bool
+) -> None:
+    """Print what each of several models writes after a prompt, as a table or as JSON."""
+    from ticlm.core.progress import SILENT
+    from ticlm.platform.cli.console import bars, console, say
+    from ticlm.platform.display.says import by_model
+    from ticlm.platform.display.text_tables import terminal
+    from ticlm.platform.eval import sample
+
+    with bars() as show:
+        texts = sample.continuations(models, prompt, *how, show if console().is_terminal and not as_json else SILENT)
+    if as_json:
+        keys = "study", "method", "seed", "period", "round"
+        rows = [
+            {key: getattr(one, key) for key in keys} | {"prompt": prompt, "text": text}
+            for one, text in zip(models, texts, strict=True)
+        ]
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    several = len({(one.method, one.seed) for one in models}) > len({one.method for one in models})
+    named = [(f"{one.method}#{one.seed}" if several else one.method, one.period) for one in models]
+    console().print(terminal(by_model(one_line(prompt, PROMPT), named, texts)))
+    if waiting:
+        say(f"{waiting} more that fit {'is' if waiting == 1 else 'are'} not trained yet")

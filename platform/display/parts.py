@@ -46,6 +46,8 @@ class Section:
     """Whether it stands before the charts of the matrices, as the answer does."""
     is_second: bool = False
     """Whether it stands right after the first picture, *Quality against cost*, over the whole width."""
+    on_terminal: bool = True
+    """Whether its main tables are printed in the terminal, too."""
     for_matrices: str = ""
     """A note that is shown only where the page has matrices, to which it leads."""
 
@@ -68,8 +70,8 @@ class Section:
 
     def for_terminal(self) -> list[TextTable]:
         """Return the main tables in parts of WIDE columns, each with a title that says what it is of."""
-        found = []
-        for one in (table for table in self.tables if table.main):
+        found: list[TextTable] = []
+        for one in (table for table in self.tables if table.main and self.on_terminal):
             above = ", ".join(dict.fromkeys(filter(None, (self.name, one.heading))))
             title = one.title if one.title == self.title else f"{above}: {one.title}"
             found += parts(replace(one, title=title), WIDE)

@@ -25,6 +25,8 @@ class TextCell:
     """What stands behind the text, such as ★ and †."""
     hint: str = ""
     """What the page says of it where the pointer rests."""
+    tone: str = ""
+    """Of a text that was compared with an answer: `right`, `outdated` or `wrong`. The page colours it."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,8 @@ def terminal(table: TextTable) -> Table:
     for name in table.names:
         out.add_column(f"\n{name}" if above else name, no_wrap=True)
     for place, name in enumerate(table.columns):
-        out.add_column(f"{above[place]}\n{name}" if above else name, justify="right")
+        heading = f"{above[place]}\n{name}" if above else name
+        out.add_column(heading, justify="left" if table.prose else "right")
     has_marks = any(cell.mark for line in table.lines for cell in line.cells)
     before = TextLine((), ())
     for line in table.lines:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import read_record
 from ticlm.core.reading import own_faults
+from ticlm.core.reading.near import hint
 from ticlm.core.settings import packaged
 from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective
@@ -21,6 +22,7 @@ from ticlm.platform.models import folder_files
 from ticlm.platform.study import plan
 from ticlm.platform.study import settings as studies
 from ticlm.platform.study.identity import content, weights_of
+from ticlm.platform.study.written import models
 
 CAUSAL = ("ForCausalLM", "LMHeadModel")
 """Endings of the names of architectures that continue a text."""
@@ -32,6 +34,42 @@ TOKENIZERS = (".txt", ".model", ".tiktoken")
 
 LISTED = 8
 """How many rounds are listed where a name fits none."""
+
+
+@dataclass(frozen=True)
+class StudyModel:
+    """A finished round of a study, and the folder of its model."""
+
+    study: str
+    method: str
+    seed: int
+    period: str
+    round: str
+    """The id of the round. Methods that share a round share its model."""
+    folder: str
+    """Path or URI."""
+
+
+def matching(root: str, name: str) -> tuple[list[StudyModel], int] | None:
+    """Return the models of the finished rounds that a pattern STUDY/METHOD@PERIOD fits, in the order of the study, and
+    how many rounds that it fits are not trained yet; None if the name is no pattern.
+
+    Raises InputError if there is no such study, or if nothing that fits is trained.
+    """
+    named = _in_this_folder(address.parse(name))
+    if named is None or not named.is_pattern or Path(os.path.expanduser(name)).is_dir():
+        return None
+    if not _is_study(named.study):
+        raise InputError(f"{name}: no study {named.study}{hint(named.study, packaged(studies.FOLDER))}")
+    store = Store(root)
+    made = _plan(store, named.study)
+    found, waiting = address.fitting(named, *_runs(made))
+    fitting = []
+    for run, period in found:
+        key = run.rounds[period]
+        place = store.uri(paths.model(paths.round_folder(made.ids[key]), made.records[key].attempt))
+        fitting.append(StudyModel(named.study, run.method, run.seed, period, made.ids[key], place))
+    return fitting, waiting
 
 
 def find(root: str, name: str) -> str:
@@ -85,20 +123,28 @@ def _is_study(name: str) -> bool:
 
 def _addressed(store: Store, named: Address) -> str:
     """Return the folder, below `rounds/`, of the finished round that an address names in a root."""
-    with own_faults.faults_as(InputError):
-        made = plan.make(studies.load(named.study, root=store), store)
-    return paths.round_folder(addressed(made, named)).rpartition("/")[2]
+    return paths.round_folder(addressed(_plan(store, named.study), named)).rpartition("/")[2]
 
 
 def addressed(made: plan.Plan, named: Address) -> str:
     """Return the id of the finished round of a plan that an address names, whatever it calls the study. Raises
     InputError if there is none."""
+    return made.ids[address.choose(named, *_runs(made))]
+
+
+def _plan(store: Store, study: str) -> plan.Plan:
+    with own_faults.faults_as(InputError):
+        return plan.make(models.with_model(studies.load(study, root=store), store), store)
+
+
+def _runs(made: plan.Plan) -> tuple[list[FinishedRun], dict[str, list[str]]]:
+    """Return the runs of a plan with their finished rounds, and the periods of each method, done or not."""
     runs, planned = list[FinishedRun](), dict[str, list[str]]()
     for run in made.tree.runs:
         done = {label: key for label, key in run.rounds.items() if made.done(key)}
         runs.append(FinishedRun(run.method.name, run.seed, done))
         planned[run.method.name] = list(run.rounds)
-    return made.ids[address.choose(named, runs, planned)]
+    return runs, planned
 
 
 def _listed(store: Store) -> Iterator[str]:

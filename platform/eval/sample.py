@@ -1,11 +1,13 @@
-"""A sample of what a published checkpoint writes after a prompt."""
+"""Samples of what published checkpoints write after a prompt."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticlm.core.errors import InputError
+from ticlm.core.progress import Show
 from ticlm.core.reading.characters import unpaired
 from ticlm.core.store import Store
 from ticlm.platform.eval import model_folder
@@ -13,6 +15,7 @@ from ticlm.platform.study.stored_rounds import check_model
 
 if TYPE_CHECKING:
     from ticlm.platform.eval.checkpoint import Checkpoint
+    from ticlm.platform.eval.model_folder import StudyModel
 
 
 def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: float, seed: int) -> str:
@@ -23,14 +26,40 @@ def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: 
     how the folder would have its model sample or penalise does not count. Raises InputError if the prompt is empty, is
     no text, has no token, or does not fit the model's window.
     """
+    check_prompt(prompt)
+    return _written(model_folder.find(root, checkpoint), prompt, tokens, temperature, seed)[0]
+
+
+def continuations(
+    models: Sequence[StudyModel], prompt: str, tokens: int, temperature: float, seed: int, show: Show
+) -> list[str]:
+    """Return what each model writes after a prompt, without the prompt. One model at a time is loaded, and a round that
+    several methods share once."""
+    check_prompt(prompt)
+    written: dict[str, str] = {}
+    show.begin("models", len({one.round for one in models}), "models")
+    for one in models:
+        if one.round not in written:
+            written[one.round] = _written(one.folder, prompt, tokens, temperature, seed)[1]
+            show.update("models", len(written))
+    show.end("models")
+    return [written[one.round] for one in models]
+
+
+def check_prompt(prompt: str) -> None:
+    """Raise InputError if a prompt is empty or no text."""
     if not prompt:
         raise InputError("the prompt is empty; give a text to go on from")
     if half := unpaired(prompt):
         raise InputError(f"the prompt has {half}, half of a surrogate pair, which is no character; give UTF-8 text")
-    place = model_folder.find(root, checkpoint)
+
+
+def _written(place: str, prompt: str, tokens: int, temperature: float, seed: int) -> tuple[str, str]:
+    """Return the prompt with the continuation of the model of a folder, and the continuation alone."""
     check_model(place)
     model_folder.objective(place)
-    import torch  # takes seconds: what is wrong with the arguments is said before
+    # torch takes seconds to load: only after all that is known without it
+    import torch
 
     from ticlm.platform.eval import decoding
     from ticlm.platform.eval.checkpoint import load_checkpoint
@@ -42,7 +71,12 @@ def generate(root: str, checkpoint: str, prompt: str, tokens: int, temperature: 
         start = model.start if isinstance(model, Seq2SeqCheckpoint) else None
         torch.manual_seed(seed)
         drawn = decoding.drawn(model.module, shown, tokens, temperature, _ends(model), start)
-        return str(model.tokenizer.decode(drawn, skip_special_tokens=True))
+        whole = str(model.tokenizer.decode(drawn, skip_special_tokens=True))
+        if start is not None:
+            return whole, whole
+        if whole.startswith(prompt):  # a decoder of the new tokens alone may lose the space before them
+            return whole, whole[len(prompt) :]
+        return whole, str(model.tokenizer.decode(drawn[len(shown) :], skip_special_tokens=True))
 
 
 def _shown(model: Checkpoint, prompt: str, tokens: int) -> list[int]:

@@ -29,6 +29,7 @@ from ticlm.platform.study.costs import forward_flops
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tables import with_texts
 from ticlm.platform.study.tree import Run
 
 PER = {"rows": "token", "texts": "token", "questions": "answer"}
@@ -82,7 +83,8 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         losses=loss_frame(plan),
         examples=tuple(_examples(plan)),
         static=static,
-        tables=study.tables,
+        tables=with_texts(study.tables, study.evaluations),
+        prompts={task.id: task.shown_prompts for task in study.evaluations if task.shown_prompts},
         questions=question_frame(plan),
         facts=fact_frame(plan),
         built_sets=sets,

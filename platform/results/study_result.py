@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ticlm.platform.results.built_sets import BuiltSet
+    from ticlm.platform.tasks.shown_prompts import ShownPrompt
 
 STATIC_COLUMNS = ("method", "seed", "trained", "task", "source", "metric", "value", "n", "stderr")
 """Columns of the frame of tasks without periods; `source` is a label of the task (a part, a probe)."""
@@ -180,6 +181,8 @@ class StudyResult:
     """How the sets that these tables are about were built."""
     predictions: pd.DataFrame | None = None
     """Columns PREDICTION_COLUMNS: what models answered to single probes. None if it was not kept."""
+    prompts: Mapping[str, tuple[ShownPrompt, ...]] = field(default_factory=dict)
+    """Task (`name@version`) -> the prompts whose continuations are shown."""
     setup: Setup | None = None
     """What was run; None for published results."""
     frozen: MethodResult | None = None

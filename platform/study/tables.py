@@ -10,15 +10,19 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
+from pydantic import TypeAdapter
+
 from ticlm.core.extensions import TABLES
 from ticlm.core.reading.kinds import Kinds
 from ticlm.core.settings import Settings
 from ticlm.platform.tasks.base import Task, whole_task
 
+SAYS = "says"
 KINDS = {
     "fuar": "ticlm.platform.papers.ckl.part:Fuar",
     "evolving": "ticlm.platform.papers.evolvingqa.part:Evolving",
     "temporalwiki": "ticlm.platform.papers.temporalwiki.part:FactPairs",
+    SAYS: "ticlm.platform.display.says:Says",
 }
 """Kind of tables -> import path of its settings. A paper is named here and in its own folder."""
 
@@ -95,6 +99,14 @@ def check_tables(wanted: Sequence[TableRequest], tasks: Sequence[Task], labels: 
     check_names("tables", [one.name for one in wanted])
     for one in wanted:
         one.check(tasks, labels)
+
+
+def with_texts(wanted: Sequence[TableRequest], tasks: Sequence[Task]) -> tuple[TableRequest, ...]:
+    """Return the tables that a study asks for, and the section of texts if a task has prompts to show and no entry says
+    how to show them."""
+    if any(getattr(one, "kind", "") == SAYS for one in wanted) or not any(task.shown_prompts for task in tasks):
+        return tuple(wanted)
+    return *wanted, TypeAdapter[TableRequest](AnyTables).validate_python({"kind": SAYS})
 
 
 def check_names(where: str, names: Sequence[str]) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus
     from ticlm.core.examples import Examples
     from ticlm.platform.tasks.answerer import Answerer
+    from ticlm.platform.tasks.shown_prompts import ShownPrompt
 
     Data = Corpus | Examples | None
     """What a task reads; None for a task that reads neither a corpus nor a set of examples."""
@@ -186,6 +187,11 @@ class Task(Settings):
         """Which checkpoints of a run to score: the `last`, `all` that the study evaluates, or those of these
         periods."""
         return "all"
+
+    @property
+    def shown_prompts(self) -> tuple[ShownPrompt, ...]:
+        """The prompts whose continuations a report shows; empty for a task that is only scored."""
+        return ()
 
     @property
     def is_own_period_only(self) -> bool:

@@ -9,6 +9,7 @@ from pydantic import Discriminator, Tag
 from ticlm.core.extensions import TASKS, Own
 from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.base import Task
+from ticlm.platform.tasks.continuations import Continuations
 from ticlm.platform.tasks.dated_documents import DatedPerplexity
 from ticlm.platform.tasks.documents import DocumentPerplexity, NounPerplexity
 from ticlm.platform.tasks.facts import FactPerplexity
@@ -23,7 +24,7 @@ from ticlm.platform.tasks.static.task import Static
 KINDS = (
     *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity", "pos-perplexity", "dated-perplexity"),
     *("answer-perplexity", "multiple-choice", "exact-match", "generated-answers", "answer-ranks"),
-    *("preferred-answers", "fact-perplexity", "gradient-norms", "static"),
+    *("preferred-answers", "fact-perplexity", "gradient-norms", "continuations", "static"),
 )
 
 
@@ -47,6 +48,7 @@ AnyTask = Annotated[
     | Annotated[PreferredAnswers, Tag("preferred-answers")]
     | Annotated[FactPerplexity, Tag("fact-perplexity")]
     | Annotated[GradientNorms, Tag("gradient-norms")]
+    | Annotated[Continuations, Tag("continuations")]
     | Annotated[Static, Tag("static")],
     Discriminator(_kind, custom_error_type="kind", custom_error_message=f"kind must be one of {', '.join(KINDS)}"),
     Own(Task, TASKS),

@@ -14,9 +14,13 @@ from publishedfiles import write
 from reports import METHODS, RATES, cell_rows, cost_rows, page, tic_lm, with_examples, with_static
 
 from ticlm.core.periods import Calendar, Period, Timeline
+from ticlm.core.settings import parse
+from ticlm.platform.display.says import Says
 from ticlm.platform.results import of_published as oracles
 from ticlm.platform.results import published_files as files
-from ticlm.platform.results.study_result import MethodResult, PeriodText, StudyResult, TaskMetric
+from ticlm.platform.results.study_result import PREDICTION_COLUMNS, MethodResult, PeriodText, StudyResult, TaskMetric
+from ticlm.platform.tasks.base import NO_NUMBERS
+from ticlm.platform.tasks.shown_prompts import ShownPrompt
 
 MONTHS = Calendar(initial="202301", step="month", last="202312")
 WEEKS = Calendar(initial="20240101..20240128", step="week", last="20240415..20240421")
@@ -28,7 +32,7 @@ def kinds(folder: Path) -> dict[str, str]:
     year = tuple(name for name, *_ in METHODS)
     first = made_up("demo", MONTHS, cutoffs=(0, 5, 11))
     return {
-        "demo": page(first),
+        "demo": page(with_texts(first)),
         "weekly": page(made_up("weekly", WEEKS, cutoffs=(), reference=False)),
         "two": page(first, made_up("demo-again", MONTHS, cutoffs=(0, 5, 11), shift=0.05)),
         "eight": page(with_static(with_examples(tic_lm()))),
@@ -81,6 +85,21 @@ def made_up(
         target_tokens=15_000_000,
         text=tuple(PeriodText(label, 1_000_000 + 20_000 * i, {"news": 0.3}) for i, label in enumerate(labels)),
     )
+
+
+def with_texts(result: StudyResult) -> StudyResult:
+    """What every checkpoint writes after a prompt: a right answer, an outdated one after June, or none."""
+    prompt = parse(ShownPrompt, {"text": "The mayor is", "answers": {"202301": "Ada", "202307": "Ben"}}, "prompt")
+    said = {"cyclic-cosine": " Ben Holm.\nThe council", "replay-half": " Ada Berg", "oracle": " " + "bridge" * 60}
+    rows = [
+        (method.name, 1, label, None, "continuations@1", prompt.text, prompt.text, said[method.name])
+        for method in result.methods
+        for label in result.checkpoints
+    ]
+    frame = pd.DataFrame(rows, columns=list(PREDICTION_COLUMNS[:8])).assign(exact=np.nan, f1=np.nan, rank=None)
+    frame = frame.assign(numbers=pd.Series([NO_NUMBERS] * len(rows), dtype=object)).astype({"step": "Int64"})
+    prompts = {"continuations@1": (prompt,)}
+    return dataclasses.replace(result, predictions=frame, prompts=prompts, tables=(Says(),))
 
 
 def _middle(period: Period) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,33 @@ def test_a_seed_that_torch_cannot_take_is_refused() -> None:
 def test_a_prompt_that_is_no_text_is_refused(prompt: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         evaluation.generate("demo/oracle", prompt)
+
+
+def test_an_address_that_fits_nothing_is_refused_before_torch_is_loaded(tmp_path: Path) -> None:
+    """It takes seconds to import, and the plan knows better."""
+    code = (
+        "import sys\nfrom ticlm.core.errors import InputError\nfrom ticlm.platform.cli import evaluation\n"
+        "for name in sys.argv[2:]:\n"
+        "    try:\n        evaluation.generate(name, 'hello', root=sys.argv[1])\n"
+        "    except InputError as error:\n        print(error)\n"
+        "print([name for name in ('torch', 'ray', 'transformers', 'pandas') if name in sys.modules])"
+    )
+    names = ["demo/replay-half@202213", "demo/replay-halv*@*", "demo/*@2022*", "demo/*@*", "demmo/*@*"]
+    run = subprocess.run([sys.executable, "-c", code, str(tmp_path), *names], capture_output=True, text=True)
+    *lines, loaded = run.stdout.splitlines()
+    assert loaded == "[]", run.stderr
+    for line, said in zip(
+        lines,
+        [
+            "demo/replay-half has no checkpoint of 202213; nothing of this study is finished",
+            "demo has no method replay-halv* (did you mean replay-half?); its methods are cyclic-cosine, replay-half",
+            "demo/* has no checkpoint of 2022* (did you mean 202312?); its periods are 202301 … 202312, 12 periods",
+            "demo/*@*: none of what fits is trained yet; nothing of this study is finished",
+            "demmo/*@*: no study demmo (did you mean demo?)",
+        ],
+        strict=True,
+    ):
+        assert line.startswith(said), line
 
 
 def test_a_schema_goes_into_a_folder_that_is_not_there(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 from finished import run
 
 from ticlm.core.errors import InputError
+from ticlm.core.progress import SILENT
 from ticlm.platform.eval import model_folder, sample
-from ticlm.platform.eval.address import Address, FinishedRun, choose, parse
+from ticlm.platform.eval.address import Address, FinishedRun, choose, fitting, parse
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
 
@@ -86,6 +87,51 @@ def test_many_periods_are_listed_by_their_ends() -> None:
         choose(Address("demo", "lwf"), [], {"ewc": MONTHS})
 
 
+@pytest.mark.parametrize(
+    ("text", "rounds", "waiting"),
+    [
+        ("demo/replay-half@*", ["a", "b"], 1),
+        ("demo/*@202307", ["c", "d"], 1),
+        ("demo/*@*", ["a", "b", "c", "d"], 2),
+        ("demo/*", ["b", "c", "d"], 1),  # the newest that is finished of each run
+        ("demo/or?cle@2023*#2", ["d"], 0),
+    ],
+)
+def test_a_pattern_names_all_finished_rounds_that_fit_and_counts_the_others(
+    text: str, rounds: list[str], waiting: int
+) -> None:
+    address = parse(text)
+    assert address is not None and address.is_pattern
+    found, others = fitting(address, RUNS, PLANNED)
+    assert [run.rounds[label] for run, label in found] == rounds and others == waiting
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "demo/replay-halv*x@*",
+            "demo has no method replay-halv*x (did you mean replay-half?); its methods are replay-half, oracle, ewc",
+        ),
+        ("demo/*@2022*", "demo/* has no checkpoint of 2022* (did you mean 202307?); its periods are 202301, 202306"),
+        ("demo/orac*@*#3", "demo/orac* has no seed 3; its seeds: 1, 2"),
+        ("demo/ew*@*", "demo/ew*@*: none of what fits is trained yet; finished are demo/replay-half (202301, 202306)"),
+        ("demo/ew*", "demo/ew*: none of what fits is trained yet; finished are "),
+    ],
+)
+def test_a_pattern_that_fits_nothing_says_what_there_is(text: str, said: str) -> None:
+    address = parse(text)
+    assert address is not None
+    with pytest.raises(InputError) as refused:
+        fitting(address, RUNS, PLANNED)
+    assert str(refused.value).startswith(said)
+
+
+def test_an_address_without_wildcards_is_no_pattern() -> None:
+    address = parse("demo/replay-0.5+ar@201701-201703#1")
+    assert address is not None and not address.is_pattern
+
+
 def test_a_model_in_a_root_is_found_by_its_address(toy_study: Callable[..., Study], toy_root: Path) -> None:
     study = toy_study(methods=[FAST], resources={"trainer": "process", "device": "cpu", "chains": 1})
     file = toy_root.parent / "mine.yaml"
@@ -98,6 +144,15 @@ def test_a_model_in_a_root_is_found_by_its_address(toy_study: Callable[..., Stud
         assert model_folder.find(str(toy_root), f"{file}/cyclic-cosine@{label}") == place
     assert model_folder.find(str(toy_root), f"{file}/cyclic-cosine") == place
     assert sample.generate(str(toy_root), f"{file}/cyclic-cosine", "w1", 3, 0.0, 0).startswith("w1")
+    found = model_folder.matching(str(toy_root), f"{file}/cyclic-*@*")
+    assert found is not None and found[1] == 0
+    assert {one.period: one.round for one in found[0]} == {at: made.ids[key] for at, key in only.rounds.items()}
+    texts = sample.continuations([*found[0], found[0][0]], "w1", 3, 0.0, 0, SILENT)
+    assert [f"w1{text}" for text in texts] == [
+        sample.generate(str(toy_root), f"{file}/cyclic-cosine@{one.period}", "w1", 3, 0.0, 0)
+        for one in [*found[0], found[0][0]]
+    ]
+    assert model_folder.matching(str(toy_root), f"{file}/cyclic-cosine") is None
     with pytest.raises(InputError, match=f"there are {min(made.ids.values())[:8]} .toy cyclic-cosine at 2023"):
         model_folder.find(str(toy_root), "zzz")
 
