@@ -15,6 +15,14 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
         "evaluations.md",
         ("ticlm convert oracle_1b_8x_cutoff201501/epoch_21.pt models/oracle-201501 --tokenizer gpt-neox-20b",),
     ),
+    "init": (
+        "first-hour.md",
+        (
+            "ticlm init posts/*.jsonl.gz",
+            "ticlm init posts/ --minutes 10 --name posts",
+            "ticlm init s3://bucket/folder --minutes 60",
+        ),
+    ),
     "plan": (
         "first-hour.md",
         (

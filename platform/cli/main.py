@@ -13,6 +13,7 @@ import typer
 
 from ticlm.platform.cli import catalogue, evaluation, study
 from ticlm.platform.cli.building.commands import append, update
+from ticlm.platform.cli.building.init import init
 from ticlm.platform.cli.chaos import chaos
 from ticlm.platform.cli.convert import convert
 from ticlm.platform.cli.data import data
@@ -30,6 +31,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "show": catalogue.show,
     "schema": catalogue.schema,
     "docs": catalogue.docs,
+    "init": init,
     "plan": study.plan,
     "run": study.run,
     "update": update,

@@ -52,6 +52,8 @@ ON_OTHER_DATA = {
     "chaos": "tests/platform/chaos/test_chaos.py",
     "tune": "tests/platform/tuning/test_search.py",
     "predict": "tests/platform/forecast/test_prediction.py",
+    "init": "tests/platform/proposal/test_proposal.py",
+    "run posts.yaml": "tests/platform/proposal/test_proposal.py",
     "run monthly": "tests/platform/cli/test_cli.py",
     "report": "tests/platform/results/test_published_oracles.py",
     "eval": "tests/platform/eval/test_folder.py",

@@ -33,7 +33,7 @@ LAYERS = (
     "platform.analysis platform.run",
     "platform.chaos platform.display platform.forecast",
     "platform.papers platform.tuning",
-    "platform.report",
+    "platform.report platform.proposal",
     "platform.cli platform.notebook",
 )
 """The packages from the ground up. One imports those of lower floors, never those of its own or a higher one."""

@@ -1,0 +1,138 @@
+"""Roles of columns: which one holds the text, the date, the id and the source, told from the first rows of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from ticlm.platform.proposal.date_formats import DateFormat, told
+
+TEXTS = ("text", "body", "content", "message", "article", "selftext", "post", "comment", "description", "markdown")
+DATES = (
+    *("timestamp", "date", "created_utc", "created_at", "created", "published", "published_at", "publisheddate"),
+    *("pubdate", "datetime", "time", "posted_at", "posted", "sent", "updated_at", "updated", "modified", "crawl_date"),
+)
+IDS = ("url", "id", "link", "uri", "guid", "permalink", "message_id", "_id", "uuid", "key", "doi", "name")
+SOURCES = (
+    *("source", "subreddit", "site", "forum", "domain", "host", "feed", "publisher", "list", "repo", "package"),
+    *("category", "section", "channel", "topic", "language", "lang"),
+)
+"""Names that columns of these roles often have, likeliest first."""
+DEPTH = 3
+"""Levels of nested records that are looked into."""
+MOST_SOURCES = 30
+"""Sources that a report can show one by one."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a set of files, with dots for nested ones, and which of them has which role ("": none has it)."""
+
+    columns: tuple[str, ...]
+    text: str
+    date: str
+    format: DateFormat
+    id: str
+    source: str
+    title: str = ""
+    """A column of titles beside the text, which no role takes."""
+
+    @property
+    def unused(self) -> list[str]:
+        return [name for name in self.columns if name not in (self.text, self.date, self.id, self.source)]
+
+
+def roles_of(rows: Sequence[Mapping[str, Any]]) -> Roles | str:
+    """Return the roles of the columns of these rows, or what is missing, in words."""
+    flat = [dict(_flat(row)) for row in rows]
+    columns = tuple(dict.fromkeys(name for row in flat for name in row))
+    values = {name: [row[name] for row in flat if row.get(name) not in (None, "")] for name in columns}
+    text = _text(values, len(rows))
+    if not text:
+        return f"no column holds text; its columns are {shown(columns)}"
+    dated = _dated({name: held for name, held in values.items() if name != text}, len(rows))
+    if dated is None:
+        return f"no column holds dates that can be read; its columns are {shown(columns)}"
+    rest = {name: held for name, held in values.items() if name not in (text, dated[0])}
+    own_id = _id(rest, len(rows))
+    source = _source({name: held for name, held in rest.items() if name != own_id}, len(rows))
+    title = next((name for name in rest if _last(name) in ("title", "subject", "headline")), "")
+    return Roles(columns, text, dated[0], dated[1], own_id, source, title)
+
+
+def shown(columns: Sequence[str]) -> str:
+    """Return names of columns for one line."""
+    named = [" ".join(name.split())[:40] for name in columns[:20]]
+    return ", ".join(named) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "") if named else "none"
+
+
+def _flat(record: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
+    for key, value in record.items():
+        if isinstance(value, Mapping) and value and depth < DEPTH:
+            yield from _flat(value, f"{before}{key}.", depth + 1)
+        else:
+            yield f"{before}{key}", value
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
+
+def _rank(name: str, known: Sequence[str]) -> int:
+    """Return the place of a column's name among the known ones, behind all of them if it is none."""
+    return known.index(_last(name)) if _last(name) in known else len(known)
+
+
+def _text(values: Mapping[str, Sequence[Any]], rows: int) -> str:
+    """Return the column with most text in it; one with a usual name if it has a third of that."""
+    sizes = {
+        name: sum(map(len, held))
+        for name, held in values.items()
+        if held and all(isinstance(value, str) for value in held) and len(held) >= rows / 4
+        if sum(" " in value.strip() for value in held) > len(held) / 2 and told(held[:20]) is None
+    }
+    most = max(sizes.values(), default=0)
+    likely = sorted((_rank(name, TEXTS), -size, name) for name, size in sizes.items() if size >= most / 3)
+    return likely[0][2] if likely else ""
+
+
+def _dated(values: Mapping[str, Sequence[Any]], rows: int) -> tuple[str, DateFormat] | None:
+    """Return the column of dates and their format. A column of another name counts only if it holds no plain numbers,
+    which may be anything."""
+    found = []
+    for name, held in values.items():
+        rank = _rank(name, DATES)
+        named = rank < len(DATES) or any(part in _last(name) for part in ("date", "time", "publi", "creat"))
+        plain = any(isinstance(value, int | float) or str(value).strip().isdigit() for value in held[:20])
+        if len(held) >= rows / 2 and (named or not plain) and (form := told(held)) is not None:
+            # a time at which all was fetched says nothing about when it was written
+            alike = len({value.date() if hasattr(value, "date") else str(value)[:10] for value in held}) == 1
+            found.append((alike and rows > 1, rank, name, form))
+    _, _, name, form = min(found, key=lambda one: one[:3], default=(False, 0, "", None))
+    return (name, form) if form is not None else None
+
+
+def _id(values: Mapping[str, Sequence[Any]], rows: int) -> str:
+    """Return a column whose values differ from row to row, or of addresses: a page that is fetched again keeps its."""
+    unique = [
+        name
+        for name, held in values.items()
+        if len(held) == rows and _rank(name, IDS) < len(IDS) and all(isinstance(one, str | int) for one in held)
+        if len(set(held)) > (0.1 if "://" in str(held[0]) else 0.9) * rows
+    ]
+    return min(unique, key=lambda name: (_rank(name, IDS), name), default="")
+
+
+def _source(values: Mapping[str, Sequence[Any]], rows: int) -> str:
+    """Return a column of names that many rows share; one with an unusual name only if it has few of them."""
+    found = []
+    for name, held in values.items():
+        usual = _rank(name, SOURCES) < len(SOURCES)
+        names = all(isinstance(value, str) and 0 < len(value) <= 60 for value in held)
+        different = len(set(held)) if names else 0
+        most = rows / 3 if usual else min(MOST_SOURCES, rows / 20)
+        if len(held) >= 0.9 * rows and 1 < different <= most and not isinstance(held[0], date):
+            found.append((_rank(name, SOURCES), different, name))
+    return min(found)[2] if found and min(found)[0] < len(SOURCES) else ""

@@ -1,0 +1,220 @@
+"""A look at files of documents: their columns, and how much text each day and each source has."""
+
+from __future__ import annotations
+
+import os
+import random
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import islice
+
+from ticlm.core.errors import InputError
+from ticlm.datasets.io import listing, records
+from ticlm.datasets.io.documents import Document, Fields
+from ticlm.datasets.io.fetching import Unreachable
+from ticlm.datasets.io.file_documents import first_records
+from ticlm.platform.proposal.columns import Roles, roles_of, shown
+
+ARGUMENT = "FILES"
+LOOKED_AT = 16
+"""Files whose columns are looked at, spread evenly: a folder may hold files of two kinds."""
+ROWS = 200
+"""Rows of each of them."""
+MOST_FILES = 2_000
+"""Files that are read to count text; of more, a sample that is spread evenly stands for all."""
+MOST_TEXT = 400 << 20
+"""Bytes of text that are read to count: about ten seconds. Of more, the beginning of each file stands for it."""
+SAMPLE = 600
+"""Texts that are kept to learn a tokenizer from."""
+SAMPLE_CHARS = 4_000
+PACKING = 3.0
+"""Bytes of text in a byte of a packed file, roughly: gzip and zstd pack English to a third."""
+MOST_BAD = 0.2
+"""Share of the rows that may be unusable: beyond it, the columns were most likely misread."""
+
+
+@dataclass
+class Amount:
+    """Documents, bytes of their text, and those of the longest one."""
+
+    documents: float = 0
+    bytes: float = 0
+    longest: int = 0
+
+    def add(self, size: int, weight: float) -> None:
+        self.documents += weight
+        self.bytes += size * weight
+        self.longest = max(self.longest, size)
+
+
+@dataclass
+class Inspection:
+    """What files hold. `estimated` if not all of them was read."""
+
+    patterns: tuple[str, ...]
+    files: int
+    roles: Roles
+    days: dict[date, Amount] = field(default_factory=dict)
+    sources: dict[str, float] = field(default_factory=dict)
+    """Bytes of text by source."""
+    read: float = 0
+    bad: Counter[str] = field(default_factory=Counter)
+    sample: list[str] = field(default_factory=list)
+    estimated: bool = False
+
+    @property
+    def documents(self) -> float:
+        return sum(amount.documents for amount in self.days.values())
+
+    @property
+    def bytes(self) -> float:
+        return sum(amount.bytes for amount in self.days.values())
+
+    @property
+    def bad_share(self) -> float:
+        """The share of the rows that are no documents."""
+        return sum(self.bad.values()) / max(1.0, self.read)
+
+    def fields(self) -> Fields:
+        """Return the settings by which a build reads these files."""
+        roles = self.roles
+        named = {"text": roles.text, "timestamp": roles.date, "id": roles.id, "source": roles.source}
+        return Fields(**{key: name for key, name in named.items() if name}, timestamp_format=roles.format.form)
+
+    def scripts(self) -> dict[str, float]:
+        """Return the share of the sampled letters that each script has, such as LATIN, without those below 5 %."""
+        letters = Counter(
+            unicodedata.name(letter, "?").partition(" ")[0]
+            for text in self.sample
+            for letter in text[:200]
+            if letter.isalpha()
+        )
+        whole = max(1, letters.total())
+        return {name: count / whole for name, count in letters.most_common() if count >= 0.05 * whole}
+
+
+def inspect(patterns: Sequence[str]) -> Inspection:
+    """Return what the files of these patterns (files, globs, folders, URIs) hold.
+
+    Raises InputError, in a line, for files that are not there or of no known format, if no column holds text or dates,
+    if the files have different columns, and if too many rows are no documents.
+    """
+    files = listing.files(patterns, records.SUFFIXES, ARGUMENT)
+    found = Inspection(_shortened(patterns, files), len(files), _roles(_spread(files, LOOKED_AT)))
+    some = _spread(files, MOST_FILES)
+    quota = max(1 << 16, MOST_TEXT // len(some))
+    chance = random.Random(0)  # the same files, the same proposal
+    for file in some:
+        _count(found, file, quota, len(files) / len(some), chance)
+    found.estimated = found.estimated or len(some) < len(files)
+    if found.bad_share > MOST_BAD:
+        reason, count = found.bad.most_common(1)[0]
+        raise InputError(
+            f"{ARGUMENT}: {found.bad_share:.0%} of {found.read:,.0f} rows are no documents; {count:,.0f} are {reason} "
+            f"(text is read from {found.roles.text!r}, dates from {found.roles.date!r})"
+        )
+    return found
+
+
+def _roles(files: Sequence[listing.ListedFile]) -> Roles:
+    """Return the roles of the columns of these files. Raises InputError if one of them has other columns."""
+    rows = {}
+    for file in files:
+        try:
+            rows[file.path] = list(islice(first_records(file.path, ()), ROWS))
+        except (Unreachable, OSError) as error:
+            raise InputError(f"{file.path} cannot be read: {error}") from None
+    held = {path: found for path, found in rows.items() if found}
+    if not held:
+        raise InputError(f"{files[0].path}: no row of it is a JSON object or a row of Parquet, so there is no document")
+    roles = roles_of([row for found in held.values() for row in found])
+    columns = {path: {name for row in found for name in row} for path, found in held.items()}
+    first, *others = columns
+    for path in others:
+        used = {roles.text.partition(".")[0], roles.date.partition(".")[0]} if isinstance(roles, Roles) else set()
+        if not columns[path] & columns[first] or not used <= columns[path] or not used <= columns[first]:
+            raise InputError(
+                f"{ARGUMENT} are of two kinds: {first} has the columns {shown(sorted(columns[first]))}, {path} has "
+                f"{shown(sorted(columns[path]))}; give those of one kind at a time"
+            )
+    if isinstance(roles, str):
+        raise InputError(f"{first}: {roles}")
+    return roles
+
+
+def _count(found: Inspection, file: listing.ListedFile, quota: int, weight: float, chance: random.Random) -> None:
+    """Add the text of a file, up to about `quota` bytes of it; more counts as often as the file is longer."""
+    fields, before, rows, size = found.fields(), dict[date, Amount](), 0, 0
+    bad, sources = Counter[str](), Counter[str]()
+    whole = True
+    for outcome in _outcomes(file, fields):
+        rows += 1
+        if not isinstance(outcome, Document):
+            bad[outcome] += 1
+            continue
+        length = len(outcome.text.encode())
+        before.setdefault(outcome.timestamp.date(), Amount()).add(length, 1)
+        sources[outcome.source] += length
+        size += length
+        _keep(found.sample, outcome.text, found.documents + rows, chance)
+        if size > quota:
+            packed = 1.0 if file.path.endswith(".jsonl") else PACKING
+            whole, weight = False, weight * max(1.0, file.size * packed / size)
+            break
+    found.estimated = found.estimated or not whole
+    found.read += rows * weight
+    for day, amount in before.items():
+        mine = found.days.setdefault(day, Amount())
+        mine.documents += amount.documents * weight
+        mine.bytes += amount.bytes * weight
+        mine.longest = max(mine.longest, amount.longest)
+    for name, count in sources.items():
+        found.sources[name] = found.sources.get(name, 0) + count * weight
+    for reason, count in bad.items():
+        found.bad[reason] += round(count * weight)
+
+
+def _outcomes(file: listing.ListedFile, fields: Fields) -> Iterator[Document | str]:
+    """Yield the documents of a file, and for each row that is none the reason."""
+    try:
+        for _, record in records.records(file.path, 0, None, fields.names()):
+            if isinstance(record, records.BadRecord):
+                yield record.reason
+            else:
+                outcome = fields.document(record, "")
+                yield outcome if isinstance(outcome, Document) else outcome.reason
+    except Unreachable as error:
+        raise InputError(f"{file.path} cannot be read: {error}") from None
+
+
+def _keep(sample: list[str], text: str, seen: float, chance: random.Random) -> None:
+    """Keep a text with the same chance for each one that is seen (a reservoir)."""
+    if len(sample) < SAMPLE:
+        sample.append(text[:SAMPLE_CHARS])
+    elif (place := chance.randrange(max(1, round(seen)))) < SAMPLE:
+        sample[place] = text[:SAMPLE_CHARS]
+
+
+def _spread(files: Sequence[listing.ListedFile], most: int) -> list[listing.ListedFile]:
+    """Return at most so many files: the first, the last, and those that lie evenly between them."""
+    if len(files) <= most:
+        return list(files)
+    return [files[round(at * (len(files) - 1) / (most - 1))] for at in range(most)]
+
+
+def _shortened(patterns: Sequence[str], files: Sequence[listing.ListedFile]) -> tuple[str, ...]:
+    """Return the patterns as a recipe has them: where a shell wrote out a glob, the glob, so that later files count
+    too."""
+    folders = {os.path.dirname(pattern) for pattern in patterns}
+    endings = {next((one for one in records.SUFFIXES if pattern.endswith(one)), "") for pattern in patterns}
+    if len(patterns) < 2 or len(folders) > 1 or len(endings) > 1 or "" in endings or "://" in patterns[0]:
+        return tuple(patterns)
+    glob = os.path.join(folders.pop(), f"*{endings.pop()}")
+    try:
+        same = len(listing.files([glob], records.SUFFIXES, ARGUMENT)) == len(files)
+    except InputError:
+        return tuple(patterns)
+    return (glob,) if same else tuple(patterns)

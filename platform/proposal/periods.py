@@ -1,0 +1,201 @@
+"""The choice of a calendar: a first span with about half of the text, then equal steps that each have enough of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import accumulate, pairwise
+from typing import Literal
+
+from ticlm.core.errors import InputError
+from ticlm.core.periods import STEP_MONTHS, Calendar, Period, Timeline
+from ticlm.datasets.io.dates import is_coarser, resolution
+from ticlm.platform.proposal.inspection import Amount, Inspection
+
+Step = Literal["week", "month", "quarter", "year"]
+STEPS: tuple[Step, ...] = ("week", "month", "quarter", "year")
+DOCUMENTS = 20
+"""Documents of a period at least: with fewer, a share of a quarter may leave none to evaluate on (.75^20: 0.3 %)."""
+BYTES = 40_000
+"""Text of a period at least: about 15,000 tokens, so a hundred rows of 128 to train and to evaluate on."""
+LEAST_DOCUMENTS, LEAST_BYTES = 8, 10_000
+"""What a period has at the very least. It is asked for only where no step gives the above."""
+FEWEST, MOST = 6, 24
+"""Periods that a study of no time and of half an hour may have: scoring grows with their square."""
+FIRST = 0.5
+"""Share of the text in the first span, if later periods then have enough."""
+LEAST_FIRST_BYTES = 100_000
+"""Text of the first span at least: three passes over it give the smallest model (15,000 parameters) six tokens for each
+parameter; fewer than five teach it next to nothing (docs/sizing.md)."""
+LEAST_PERIODS = 3
+"""Periods at least, the first included: two updates."""
+FAR = 0.25
+"""How far from a half the first span's share may be, if another step brings it nearer."""
+SLACK = {"week": 2, "month": 8, "quarter": 23, "year": 61}
+"""Days of silence at the end of a period, a quarter of a step for weeks and months and less for longer ones: after
+more, the files ended before the period did."""
+STRAY = 0.002
+"""Share of the documents that may lie before a gap of two years at the beginning; such dates are mostly wrong."""
+
+
+@dataclass(frozen=True)
+class ChosenPeriods:
+    """A calendar, its periods with their text, and what was left out, in words."""
+
+    calendar: Calendar
+    step: Step
+    timeline: Timeline
+    amounts: tuple[Amount, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def first(self) -> Amount:
+        return self.amounts[0]
+
+    @property
+    def later(self) -> tuple[Amount, ...]:
+        return self.amounts[1:]
+
+
+def of_files(found: Inspection, minutes: float) -> ChosenPeriods:
+    """Return the calendar for files that were looked at, and a study of so many minutes. Raises as `chosen` does."""
+    return chosen(found.days, datetime.now(UTC).date(), min(MOST, FEWEST + round(0.6 * minutes)), _finest(found))
+
+
+def chosen(days: Mapping[date, Amount], today: date, most: int, finest: Step = "week") -> ChosenPeriods:
+    """Return the finest calendar of at most `most` periods whose periods all have enough text.
+
+    `finest` is the finest step that the dates tell. The last period is over by `today`. Raises InputError, in a line,
+    for text of one month alone, and if no calendar has enough text.
+    """
+    days, notes = _without_strays(days)
+    if not days or len({(day.year, day.month) for day in days}) < 2:
+        when = f"{min(days):%Y%m}" if days else "no month"
+        raise InputError(f"all documents are dated {when}: a study needs text of several months; add files of others")
+    text = _Text(days)
+    strict, loose = (DOCUMENTS, BYTES), (LEAST_DOCUMENTS, LEAST_BYTES)
+    for least, far in ((strict, FAR), (strict, 1.0), (loose, 1.0)):
+        for step in STEPS[STEPS.index(finest) :]:
+            if step == "week" and max(days) - min(days) > timedelta(days=300):
+                continue  # quarters of a year: months tell more than a week's noise
+            found = _of_step(step, text, today, most, least, far)
+            if found is not None:
+                return _described(found, step, days, notes)
+    raise InputError(
+        f"{text.whole.documents:,.0f} documents with {text.whole.bytes:,.0f} bytes of text are too little to "
+        f"learn from: there must be {LEAST_FIRST_BYTES:,} bytes to begin with, and then two periods with "
+        f"{LEAST_DOCUMENTS} documents and {LEAST_BYTES:,} bytes each"
+    )
+
+
+def _finest(found: Inspection) -> Step:
+    told = resolution(found.roles.format.form)
+    return "week" if told is None or not is_coarser(told, "day") else "month" if told == "month" else "year"
+
+
+def _of_step(
+    step: Step, text: _Text, today: date, most: int, least: tuple[int, int], far: float
+) -> tuple[Timeline, list[Amount]] | None:
+    """Return the periods of this step, or None if some have too little text or there are too few or too many.
+
+    The first span ends where it holds half of the text, or as near to that as leaves neither too few periods nor too
+    many; at most `far` from it.
+    """
+    # Text that ends in July says that the files do: the quarter is not over, whatever today is.
+    last = min(today, text.days[-1] + timedelta(days=1 + SLACK[step]))
+    edges = [edge for edge in _edges(step, text.days[0], text.days[-1]) if edge <= last]
+    fitting = []
+    for at, edge in enumerate(edges[1:-1], 1):
+        ends = edges[at:]
+        amounts = [text.between(edges[0], edge), *(text.between(one, two) for one, two in pairwise(ends))]
+        while len(amounts) > LEAST_PERIODS and not _enough(amounts[-1], least):  # a last month that is a stub
+            amounts.pop()
+        away = abs(amounts[0].bytes / text.whole.bytes - FIRST)
+        enough = amounts[0].bytes >= LEAST_FIRST_BYTES and all(_enough(one, least) for one in amounts)
+        if enough and away <= far and LEAST_PERIODS <= len(amounts) <= most:
+            fitting.append((away, ends[: len(amounts)], amounts))
+    if not fitting:
+        return None
+    _, ends, amounts = min(fitting, key=lambda one: one[0])
+    return Timeline(periods=tuple(_period(one, two) for one, two in zip((edges[0], *ends), ends))), amounts
+
+
+class _Text:
+    """The text of days, summed from the first one on."""
+
+    def __init__(self, days: Mapping[date, Amount]) -> None:
+        self.amounts, self.days = days, sorted(days)
+        self._documents = list(accumulate((days[day].documents for day in self.days), initial=0.0))
+        self._bytes = list(accumulate((days[day].bytes for day in self.days), initial=0.0))
+
+    @property
+    def whole(self) -> Amount:
+        return Amount(self._documents[-1], self._bytes[-1])
+
+    def between(self, start: date, end: date) -> Amount:
+        one, two = bisect_left(self.days, start), bisect_left(self.days, end)
+        longest = max((self.amounts[day].longest for day in self.days[one:two]), default=0)
+        return Amount(self._documents[two] - self._documents[one], self._bytes[two] - self._bytes[one], longest)
+
+
+def _described(
+    found: tuple[Timeline, list[Amount]], step: Step, days: Mapping[date, Amount], notes: list[str]
+) -> ChosenPeriods:
+    timeline, amounts = found
+    last = timeline.periods[-1]
+    calendar = Calendar(initial=timeline.labels[0].replace("-", ".."), step=step, last=last.label.replace("-", ".."))
+    rest = sum(amount.documents for day, amount in days.items() if day >= last.end)
+    if rest:
+        notes.append(f"{rest:,.0f} documents from {last.end} on wait: their {step} is not over, or has too little text")
+    return ChosenPeriods(calendar, step, calendar.timeline(), tuple(amounts), tuple(notes))
+
+
+def _without_strays(days: Mapping[date, Amount]) -> tuple[dict[date, Amount], list[str]]:
+    """Return the days without the few documents that lie years before all others, and what was left out."""
+    ordered = sorted(days)
+    limit, before = STRAY * sum(amount.documents for amount in days.values()), 0.0
+    for one, two in pairwise(ordered):
+        before += days[one].documents
+        if before > limit:
+            break
+        if two - one > timedelta(days=730):
+            kept = {day: days[day] for day in ordered if day >= two}
+            return kept, [
+                f"{before:,.0f} documents from before {two} are left out: years lie between them and the rest"
+            ]
+    return dict(days), []
+
+
+def _edges(step: Step, first: date, last: date) -> Iterator[date]:
+    """Yield the days on which periods of this step may begin, from the one with the first document to the one after
+    the last: Mondays, first days of months, of calendar quarters and of years. The first is that of a month."""
+    if step == "week":
+        yield first
+        edge = first + timedelta(days=7 - first.weekday())
+        while edge <= last + timedelta(days=7):
+            yield edge
+            edge += timedelta(days=7)
+        return
+    yield first.replace(day=1)
+    months = STEP_MONTHS[step]
+    at = first.year * 12 + (first.month - 1) // months * months + months
+    while True:
+        edge = date(at // 12, at % 12 + 1, 1)
+        yield edge
+        if edge > last:
+            return
+        at += months
+
+
+def _enough(amount: Amount, least: tuple[int, int]) -> bool:
+    return amount.documents >= least[0] and amount.bytes >= least[1]
+
+
+def _period(start: date, end: date) -> Period:
+    if start.day == 1 and end.day == 1:
+        first, last = f"{start:%Y%m}", f"{end - timedelta(days=1):%Y%m}"
+    else:
+        first, last = f"{start:%Y%m%d}", f"{end - timedelta(days=1):%Y%m%d}"
+    return Period(label=first if first == last else f"{first}-{last}", start=start, end=end)

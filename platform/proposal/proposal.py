@@ -1,0 +1,117 @@
+"""The proposal of a recipe and a study for files: looks at them, chooses, writes, and checks what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ticlm.core import paths, settings
+from ticlm.core.corpus import INFO, Corpus
+from ticlm.core.store import Store
+from ticlm.datasets.corpus.recipe import FOLDER as RECIPES
+from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.platform.proposal import names, sizing, speed, text
+from ticlm.platform.proposal.inspection import Inspection
+from ticlm.platform.proposal.periods import ChosenPeriods
+from ticlm.platform.proposal.sizing import Sizes
+from ticlm.platform.proposal.speed import Pace
+from ticlm.platform.study import settings as studies
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A recipe and a study as texts, with what they were made from."""
+
+    name: str
+    recipe: str
+    study: str
+    found: Inspection
+    chosen: ChosenPeriods
+    sizes: Sizes
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The texts by the name of their file."""
+        return dict(zip(names.files_of(self.name), (self.recipe, self.study)))
+
+    def sentences(self) -> list[str]:
+        """Return the choices in a few sentences."""
+        return text.sentences(self.found, self.chosen, self.sizes)
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Return a row for each period: its label, documents, tokens, and tokens that are held out."""
+        sizes = self.sizes
+        return [
+            (label, f"{amount.documents:,.0f}", f"{tokens:,}", f"{round(tokens * sizes.eval):,}")
+            for label, amount, tokens in zip(self.chosen.timeline.labels, self.chosen.amounts, sizes.tokens)
+        ]
+
+
+def propose(
+    found: Inspection,
+    picked: ChosenPeriods,
+    minutes: float,
+    name: str,
+    root: str,
+    command: str,
+    pace: Callable[[], Pace] | None = None,
+) -> Proposal:
+    """Return the proposal for files that were looked at, their periods, and minutes of this machine, whose pace is
+    measured. Raises InputError, in a line, if that is too little time."""
+    sizes = sizing.fitted(picked, minutes, speed.cores(), cache(lambda size: _tokens(found, size)), pace or _pace)
+    version = 1
+    while not _is_free(name, version, text.recipe(name, version, command, found, picked, sizes), root):
+        version += 1
+    recipe = text.recipe(name, version, command, found, picked, sizes)
+    study = text.study(name, names.files_of(name)[0], command, picked, sizes, minutes)
+    if version > 1:
+        study = study.replace(f"\ncorpus: {name}\n", f"\ncorpus: {name}@{version}\n")
+    made = Proposal(name, recipe, study, found, picked, sizes)
+    _check(made)
+    return made
+
+
+def write(made: Proposal, folder: Path, force: bool) -> list[Path]:
+    """Write the files of a proposal into a folder, and return their paths."""
+    names.check(made.name, folder, force)
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, content in made.files.items():
+        (folder / file).write_text(content)
+    return [folder / file for file in made.files]
+
+
+def _tokens(found: Inspection, vocabulary: int) -> float:
+    return speed.bytes_per_token(found.sample, vocabulary)
+
+
+def _pace() -> Pace:
+    """Return the pace of this machine, measured with a small and a larger model."""
+    points = []
+    for shape in (sizing.LADDER[2], sizing.LADDER[5]):
+        seconds = speed.step_seconds(shape.model, shape.vocabulary, 4, sizing.LENGTH)
+        points.append((shape.parameters, 4, *seconds))
+    return Pace.through(points)
+
+
+def _is_free(name: str, version: int, recipe: str, root: str) -> bool:
+    """Return whether a root has no corpus of this name and version that another recipe made."""
+    store = Store(Store(root).uri(paths.corpus(f"{name}@{version}")))
+    if not store.exists(INFO):
+        return True
+    with TemporaryDirectory(prefix="ticlm-init-") as folder:
+        file = Path(folder, "recipe.yaml")
+        file.write_text(recipe)
+        return Corpus.open(store.uri()).info.recipe == settings.load(CorpusRecipe, str(file), RECIPES).identity
+
+
+def _check(made: Proposal) -> None:
+    """Read the files as `ticlm run` will; a fault in them is ours, and should show here."""
+    with TemporaryDirectory(prefix="ticlm-init-") as folder:
+        for file, content in made.files.items():
+            Path(folder, file).write_text(content)
+        recipe, study = (str(Path(folder, file)) for file in names.files_of(made.name))
+        settings.load(CorpusRecipe, recipe, RECIPES)
+        studies.load(study)

@@ -1,0 +1,232 @@
+"""The choice of sizes: model, budgets, evaluation rows and rates, for some text and some minutes of a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ticlm.core.errors import InputError
+from ticlm.platform.models.presets import preset_size
+from ticlm.platform.models.settings import PresetModel
+from ticlm.platform.proposal.periods import ChosenPeriods
+from ticlm.platform.proposal.speed import Pace
+
+LENGTH = 128
+"""Tokens of a row, as in the packaged small studies: small models learn little from farther away."""
+PER_PARAMETER = (20, 25)
+"""Tokens for each parameter that the first model should see, and at most sees; TiC-LM's first model has 40."""
+LEAST_PER_PARAMETER = 5
+"""Tokens for each parameter at the very least: with fewer, plans warn (docs/sizing.md)."""
+EPOCHS = 3.0
+"""Passes over the text of the first span at most: what is seen more often is learnt by heart."""
+UPDATE_EPOCHS = 2.0
+"""Passes over the text of an update: with replay of a half, one over the new text and as many tokens of old text."""
+ROWS = 200
+"""Evaluation rows of a period: with so many, two methods that differ by .01 nats can be told apart (docs/sizing.md)."""
+LANES = 2
+"""Chains that train side by side, and checkpoints that are scored side by side."""
+RAY_S = 40.0
+"""Seconds in which Ray, its workers and evaluators start, and the page is written."""
+PROCESS_S = 12.0
+"""Seconds of the same without Ray."""
+RAY_FROM = 3.0
+"""Minutes from which Ray's start pays."""
+BUILD_BYTES = 2 << 20
+"""Bytes of text that a build reads, encodes and packs in a second."""
+REACHED = 0.7
+"""Share of the measured speed that a run reaches: data, checkpoints, and chains that wait for one another."""
+FEW_ROWS = 96
+"""Evaluation rows of a period where time is short: errors are 1.4 times those of ROWS."""
+
+
+@dataclass(frozen=True)
+class TinyModel:
+    """A model of the preset `tiny` with other sizes, and the vocabulary that goes with it."""
+
+    hidden: int
+    inner: int
+    layers: int
+    heads: int
+    vocabulary: int
+
+    @property
+    def changes(self) -> dict[str, int]:
+        wanted = {
+            "hidden_size": self.hidden,
+            "intermediate_size": self.inner,
+            "num_hidden_layers": self.layers,
+            "num_attention_heads": self.heads,
+        }
+        preset = {"hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 2}
+        return {key: value for key, value in wanted.items() if preset[key] != value}
+
+    @property
+    def model(self) -> PresetModel:
+        return PresetModel.model_validate({"name": "tiny", "changes": self.changes})
+
+    @property
+    def parameters(self) -> int:
+        size = preset_size(self.model, self.vocabulary)
+        assert size is not None
+        return size.parameters
+
+
+LADDER = (
+    TinyModel(16, 48, 2, 2, 512),
+    TinyModel(24, 72, 2, 2, 512),
+    TinyModel(32, 96, 2, 2, 512),
+    TinyModel(48, 144, 2, 2, 1024),
+    TinyModel(64, 192, 2, 2, 1024),
+    TinyModel(96, 288, 2, 2, 2048),
+    TinyModel(128, 384, 3, 4, 2048),
+    TinyModel(192, 576, 4, 4, 4096),
+    TinyModel(256, 768, 6, 4, 4096),
+)
+"""Models from 15,000 to 7 million parameters, each about twice the one before."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """All numbers of a proposal. `seconds` are those that building, training, and scoring should take."""
+
+    shape: TinyModel
+    bytes_per_token: float
+    tokens: tuple[int, ...]
+    """Tokens of text by period, held-out text included."""
+    eval: float
+    tune: float
+    initial: int
+    """Tokens of the first round."""
+    update_epochs: float
+    max_rows: int
+    batch_rows: int
+    oracle: bool
+    ray: bool
+    seconds: dict[str, float]
+
+    @property
+    def train(self) -> tuple[int, ...]:
+        """Tokens to train on by period."""
+        return tuple(round(count * (1 - self.eval - self.tune)) for count in self.tokens)
+
+    @property
+    def updates(self) -> int:
+        """Tokens of all updates of a method together."""
+        return round(self.update_epochs * sum(self.train[1:]))
+
+    @property
+    def per_parameter(self) -> float:
+        return self.initial / self.shape.parameters
+
+    @property
+    def initial_epochs(self) -> float:
+        return self.initial / self.train[0]
+
+    @property
+    def trained(self) -> int:
+        """Tokens that all rounds of the study train on: a first model, two methods, and the last Oracle."""
+        return self.initial + 2 * self.updates + (self.initial + self.updates if self.oracle else 0)
+
+    @property
+    def scored(self) -> int:
+        """Tokens that are scored: each checkpoint on each period."""
+        rows = sum(min(self.max_rows, max(1, round(count * self.eval / LENGTH))) for count in self.tokens)
+        return (1 + 2 * (len(self.tokens) - 1) + self.oracle) * rows * LENGTH
+
+    def work(self, speed: Pace) -> tuple[float, float]:
+        """Return the seconds of all training and of all scoring, one after the other on one core."""
+        parameters, step = self.shape.parameters, self.batch_rows * LENGTH
+        steps, blocks = self.trained / step, self.scored / step
+        return steps * speed.training_s(parameters, self.batch_rows), blocks * speed.scoring_s(
+            parameters, self.batch_rows
+        )
+
+    @property
+    def minutes(self) -> float:
+        return sum(self.seconds.values()) / 60
+
+    @property
+    def first_rate(self) -> float:
+        """The peak of the first round: .04 is near the best for models of 32 to 48 units (docs/sizing.md). Wider ones
+        want less, in proportion."""
+        return _round(0.04 * min(1.0, 64 / self.shape.hidden))
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The peaks of updates without and with replay: a sixteenth and an eighth of the first round's.
+
+        On the posts of docs/sizing.md a 32nd and an eighth are best; higher ones forget more than they learn.
+        """
+        return _round(self.first_rate / 16), _round(self.first_rate / 8)
+
+
+def fitted(
+    chosen: ChosenPeriods, minutes: float, cores: int, bytes_per_token: Callable[[int], float], pace: Callable[[], Pace]
+) -> Sizes:
+    """Return the largest sizes that the text feeds and that fit into the minutes on so many cores.
+
+    `bytes_per_token` is by the size of a vocabulary. If not even the smallest model that the text feeds fits, the last
+    Oracle is left out first, then updates and evaluation rows become fewer, and then the first round shorter. Raises
+    InputError if that leaves too little.
+    """
+    whole = sum(amount.bytes for amount in chosen.amounts)
+    ray = minutes >= RAY_FROM and cores > 1
+    fixed = {"build": 3 + whole / BUILD_BYTES, "start and page": RAY_S if ray else PROCESS_S}
+    lanes = (min(LANES, cores) if ray else 1) * REACHED
+    room, speed = (60 * minutes - sum(fixed.values())) * lanes, pace()
+    for options in (_whole, _smaller):
+        for shape in reversed(LADDER):
+            sizes = _wanted(shape, chosen, bytes_per_token(shape.vocabulary), minutes, ray)
+            if shape != LADDER[0] and sizes.initial < PER_PARAMETER[0] * shape.parameters:
+                continue
+            fits = next((one for one in options(sizes) if sum(one.work(speed)) <= room), None)
+            if fits is None and shape == LADDER[0] and options is _smaller:
+                fits = _cut(sizes, speed, room, minutes, sum(fixed.values()), lanes)
+            if fits is not None:
+                training, scoring = (seconds / lanes for seconds in fits.work(speed))
+                return replace(fits, seconds={**fixed, "training": training, "scoring": scoring})
+    raise AssertionError("the smallest shape is taken or refused")
+
+
+def _wanted(shape: TinyModel, chosen: ChosenPeriods, size: float, minutes: float, ray: bool) -> Sizes:
+    """Return the sizes that a model of this shape should have, whatever the time."""
+    tokens = tuple(round(amount.bytes / size) for amount in chosen.amounts)
+    later = sorted(tokens[1:])
+    held_out = ROWS * LENGTH / max(1, later[len(later) // 2])
+    share = min(0.25, max(0.05, round(held_out, 2)))
+    tune = max(0.02, round(share / 3, 2))
+    sizes = Sizes(shape, size, tokens, share, tune, 0, 0.0, 256 if minutes > 15 else 192, 4, True, ray, {})
+    initial = min(PER_PARAMETER[1] * shape.parameters, round(EPOCHS * sizes.train[0]))
+    # more updating than this is another training: the paper's chains take three times the tokens of the first model
+    epochs = min(UPDATE_EPOCHS, 3 * initial / max(1, sum(sizes.train[1:])))
+    sizes = replace(sizes, initial=initial, update_epochs=_round(epochs))
+    steps = sizes.update_epochs * min(sizes.train[1:]) / LENGTH / 4
+    return replace(sizes, batch_rows=16 if steps > 400 else 8 if steps > 200 else 4)
+
+
+def _whole(sizes: Sizes) -> list[Sizes]:
+    """Return the sizes with all that a report needs, with many and with fewer evaluation rows."""
+    return [sizes, replace(sizes, max_rows=FEW_ROWS)]
+
+
+def _smaller(sizes: Sizes) -> list[Sizes]:
+    """Return the sizes without the last Oracle, and then with updates of half the size."""
+    less = replace(sizes, max_rows=FEW_ROWS, oracle=False)
+    return [less, replace(less, update_epochs=_round(sizes.update_epochs / 2))]
+
+
+def _cut(sizes: Sizes, speed: Pace, room: float, minutes: float, fixed: float, lanes: float) -> Sizes:
+    """Return sizes that fit by fewer rows and shorter rounds. Raises InputError if they would teach nothing."""
+    cut = replace(_smaller(sizes)[-1], max_rows=64)
+    training, scoring = cut.work(speed)
+    share = min(1.0, (room - scoring) / training)
+    least = min(cut.initial, LEAST_PER_PARAMETER * cut.shape.parameters) / cut.initial
+    if share < least:
+        needed = (fixed + (scoring + least * training) / lanes) / 60 * 1.1
+        raise InputError(f"--minutes {minutes:g}: the smallest study of this text takes about {needed:.1f} here")
+    return replace(cut, initial=round(cut.initial * share), update_epochs=_round(cut.update_epochs * share))
+
+
+def _round(value: float) -> float:
+    """Return a number with two digits, to be written into a file."""
+    return float(f"{value:.2g}")
