@@ -101,7 +101,7 @@ def test_tables_hold_three_evaluations_each_and_costs_and_core_once() -> None:
         ("", 3, False, 0),
         ("", 1, False, 1),
     ]
-    wide = [len(as_text(one, {s: "t" for s in one.scores}, {s.task: "q" for s in one.scores}).columns) for one in found]
+    wide = [len(as_text(one, {s: "t" for s in one.scores}).columns) for one in found]
     assert wide == [8, 9, 9, 4]
 
 

@@ -36,7 +36,7 @@ def second() -> StudyResult:
 def row(report: Report, a: str, b: str, mean: str = "backward") -> dict[str, object]:
     frame = report.across.frame
     found = frame[(frame["method_a"] == a) & (frame["method_b"] == b) & (frame["mean"] == mean)]
-    return dict(found.to_dict("records")[0])
+    return {str(name): value for name, value in found.to_dict("records")[0].items()}
 
 
 def test_the_difference_is_that_of_raw_values_whatever_the_references_are(
