@@ -17,7 +17,7 @@ LEAST_STEPS = 10
 """Steps below which a round's schedule hardly unfolds, so that its result is mostly chance."""
 
 
-class Epochs(NamedTuple):
+class MostEpochs(NamedTuple):
     """How often `who` has seen a source by the end of the round of `period`."""
 
     epochs: float
@@ -32,13 +32,13 @@ class Epochs(NamedTuple):
         return f"{self.source}, by {self.who}{round_of}"
 
 
-def most_epochs(plan: Plan) -> Epochs | None:
+def most_epochs(plan: Plan) -> MostEpochs | None:
     """Return the source that a run sees most often; None if nothing is known of it."""
     found = max(plan.epochs(), key=lambda one: one[2], default=None)
     if found is None:
         return None
     key, source, epochs = found
-    return Epochs(epochs, source, _who(plan, key), plan.tree.rounds[key].period)
+    return MostEpochs(epochs, source, _who(plan, key), plan.tree.rounds[key].period)
 
 
 def notes(plan: Plan) -> list[str]:

@@ -134,5 +134,5 @@ class Chart:
             "x": [rounded(value) for value in one.x],
             "y": [None if value is None else rounded(value) for value in one.y],
             "tips": list(one.tips),
-            "hollow": list(one.hollow),
+            "hollow": list(map(int, one.hollow)),
         }

@@ -18,7 +18,7 @@ MODELS_NAMED = 5
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FrozenVerdict:
     """Whether training on paid, in a sentence."""
 
     paid: bool
@@ -34,7 +34,7 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def verdict(numbers: Numbers) -> Verdict | None:
+def verdict(numbers: Numbers) -> FrozenVerdict | None:
     """Say how the methods compare with the first model, never updated, on new text; None if that is not known.
 
     Updating has paid if one method is better by an interval that leaves out zero, or better at all where there is no
@@ -48,7 +48,9 @@ def verdict(numbers: Numbers) -> Verdict | None:
     if not gaps:
         return None
     winners = [name for name, gap in gaps.items() if gap.size > 0 and (gap.is_certain or not gap.is_known)]
-    return Verdict(True, _paid(numbers, winners[0], gaps)) if winners else Verdict(False, _not_paid(numbers, gaps))
+    if not winners:
+        return FrozenVerdict(False, _not_paid(numbers, gaps))
+    return FrozenVerdict(True, _paid(numbers, winners[0], gaps))
 
 
 def _not_paid(numbers: Numbers, gaps: dict[str, MethodDifference]) -> str:

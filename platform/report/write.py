@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticlm.core.writers.aside import aside
-from ticlm.platform.analysis.summary import Row
+from ticlm.platform.analysis.marks import Row
 from ticlm.platform.display.text_tables import TextTable, parts, terminal
 from ticlm.platform.results.study_result import StudyResult, tidy
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, model_validator
 
 from ticlm.core.settings import Settings, load
+from ticlm.platform.analysis.marks import Row
 from ticlm.platform.analysis.numbers import HEADINGS, count
-from ticlm.platform.analysis.summary import Row
 from ticlm.platform.results.of_published import LAST
 from ticlm.platform.results.study_result import StudyResult
 

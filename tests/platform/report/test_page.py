@@ -258,4 +258,4 @@ def test_the_examples_are_shown_where_the_study_has_any() -> None:
 
 @pytest.mark.slow
 def test_twelve_methods_on_nine_evaluations_stay_a_small_page() -> None:
-    assert len(page(with_static(with_examples(tic_lm())))) < 500_000
+    assert len(page(with_static(with_examples(tic_lm())))) < 600_000
