@@ -69,11 +69,7 @@ def evaluate(
 
     With --again, score cells that have a value once more, show both, and keep everything as it is.
     """
-    from ticlm.core.lease import lease
     from ticlm.core.settings import build_command
-    from ticlm.platform.cli.console import bars
-    from ticlm.platform.cli.study import cells_to_score, connect
-    from ticlm.platform.run import driver
 
     _import(modules)
     if tasks is not None:
@@ -93,6 +89,15 @@ def evaluate(
         return
     if not (on is None and task is None and seed is None):
         raise InputError("--on, --task and --seed say what to score again: give --again METHOD@PERIOD too")
+    _score_study(made)
+
+
+def _score_study(made: Plan) -> None:
+    from ticlm.core.lease import lease
+    from ticlm.platform.cli.console import bars
+    from ticlm.platform.cli.study import cells_to_score, connect
+    from ticlm.platform.run import driver
+
     with ExitStack() as stack:
         stack.enter_context(lease(stored(made), f"eval {made.study.name}"))
         left = cells_to_score(made)

@@ -47,8 +47,8 @@ def part(results: Sequence[StudyResult], views: Sequence[Sequence[View]]) -> Par
     tasks = tasks_of(results)
     is_told = sum(len(curve.ages) for one in found for curve in one.ages.curves) <= TOLD
     charts = tuple(_chart(one, title(one.view.task, tasks), len(results) > 1, is_told) for one in found)
-    section = Section("staleness", TITLE, charts=charts, notes=tuple(_notes(found)), is_second=True)
-    return Part(NAME, {"staleness": frame}, (section,), counts_as_benchmark=False)
+    section = Section("ages", TITLE, charts=charts, notes=tuple(_notes(found)), is_second=True)
+    return Part(NAME, {"ages": frame}, (section,), counts_as_benchmark=False)
 
 
 def _rows(one: _Aged) -> Iterator[dict[str, object]]:
@@ -82,7 +82,7 @@ def _chart(one: _Aged, task: str, several: bool, is_told: bool) -> Chart:
         ),
         study=view.study.name,
         task=view.task,
-        figure=("staleness", view.study.name, view.task),
+        figure=("ages", view.study.name, view.task),
     )
 
 

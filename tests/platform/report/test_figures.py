@@ -109,7 +109,7 @@ def test_a_cell_of_a_heat_map_has_the_color_of_its_regret(figures: Callable[...,
 
 def test_no_text_of_a_figure_is_smaller_than_twelve_units(figures: Callable[..., dict[str, Figure]]) -> None:
     drawn = figures(made_up("demo", MONTHS, cutoffs=(0, 5, 11)))
-    assert {"staleness-demo-perplexity-1", "matrices-demo-perplexity-1", "rates-demo"} <= set(drawn)
+    assert {"ages-demo-perplexity-1", "matrices-demo-perplexity-1", "rates-demo"} <= set(drawn)
     sizes = {float(text.attrib["font-size"]) for figure in drawn.values() for text in figure.iter(f"{SVG}text")}
     assert min(sizes) == 12
 

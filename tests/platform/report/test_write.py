@@ -529,10 +529,10 @@ def test_a_report_is_a_page_a_table_and_figures(folder: Path) -> None:
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     views = ("tic-cc-3b-tic-cc-1", "tic-cc-3b-tic-cc-1-wiki")
     kinds = [f"figures/{kind}-{view}" for kind in ("matrices", "cost", "over-time", "lag") for view in views]
-    once = ("figures/rates-tic-cc-3b", "figures/staleness-tic-cc-3b-tic-cc-1")  # not for each source of text
+    once = ("figures/rates-tic-cc-3b", "figures/ages-tic-cc-3b-tic-cc-1")  # not for each source of text
     figures = [f"{name}.{suffix}" for name in (*kinds, *once) for suffix in ("png", "svg")]
     figures = [name for name in figures if not name.endswith("wiki.png")]  # sources are SVG alone
-    tables = ["differences.csv", "index.html", "results.csv", "staleness.csv", "summary.csv"]
+    tables = ["ages.csv", "differences.csv", "index.html", "results.csv", "summary.csv"]
     assert names == sorted([*tables, "figures/drawn.json", *figures])
     assert all(path.stat().st_size > 500 for path in folder.rglob("*") if path.is_file())
 
