@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ticlm.core import paths, settings
-from ticlm.core.corpus import INFO, Corpus
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar
 from ticlm.core.settings import RECIPES, Settings
@@ -73,6 +72,8 @@ def _is_bounded(calendar: Calendar) -> bool:
 
 def _built(corpus: str, store: Store | None) -> Calendar | None:
     """Return the calendar of what is built of a corpus, which ends with its last period; None if there is nothing."""
+    from ticlm.core.corpus import INFO, Corpus  # with pyarrow, for which studies that say their periods need not wait
+
     uri = uri_of(corpus, store)
     if uri is None or not Store(uri).exists(INFO):
         return None

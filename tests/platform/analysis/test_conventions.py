@@ -124,7 +124,7 @@ def test_a_wrong_convention_is_one_line(setting: dict[str, object], message: str
 
 
 def test_an_unknown_preset_names_those_there_are() -> None:
-    with pytest.raises(InputError, match="paper, paper-1b"):
+    with pytest.raises(InputError, match="did you mean paper-1b"):
         named("paper-3b")
 
 
