@@ -21,7 +21,7 @@ from ticlm.methods.method import AnyOptimizer, AnySchedule, Continual, Method, O
 from ticlm.methods.objectives import AnyObjective, Causal
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.schedules import WarmupCosine
-from ticlm.platform.models.settings import FolderModel, ModelOrName, Precision
+from ticlm.platform.models.settings import ConfigText, FolderModel, ModelOrName, Precision
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.tables import AnyTables, check_tables, refuse_keys_of_before
 from ticlm.platform.study.written import calendar, words
@@ -133,7 +133,7 @@ class Study(Settings):
     continual_tokens: ContinualTokens
     """Tokens of all continual rounds together, or the budget of each one: `{per_period: N}` tokens, `{steps: N}`, or
     `{epochs: X}` over the training rows of its own period."""
-    each_method: dict[str, Any] = Field(default_factory=dict)
+    each_method: ConfigText = "{}"
     """Settings that all methods share, but Oracle series: they replace those of the catalogue, and what a method says
     itself replaces them. A part for which a method says its `kind` is the method's own as a whole."""
     methods: tuple[Annotated[Method, BeforeValidator(words.whole_method), Plain("base")], ...] = Field(min_length=1)
