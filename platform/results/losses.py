@@ -23,8 +23,8 @@ POINTS, LINE = 40, 1200
 READ = 32_000_000
 """Most bytes of losses that are read for a report: beyond, as with a hundred rounds of a thousand steps a method, each
 round has the loss of its last step alone, which its record holds."""
-ROUNDS = 500
-"""Most files that are read: each is a request to a remote root."""
+ROUNDS, ROUNDS_FAR = 500, 100
+"""Most files that are read, and most of a remote root, where 200 of them are 18 waits, a third of a whole report's."""
 
 
 def loss_frame(plan: Plan) -> pd.DataFrame:
@@ -65,7 +65,7 @@ def _kept(plan: Plan, keys: list[str]) -> dict[str, list[float]]:
         last = record.about.get("loss")
         found[key] = [] if last is None else [float(last)]
     sizes = [file.size for one in records.values() for file in one.files if file.path == paths.METRICS]
-    if len(sizes) > ROUNDS or sum(sizes) > READ:
+    if len(sizes) > (ROUNDS if plan.store.is_local else ROUNDS_FAR) or sum(sizes) > READ:
         return found
     folders = (paths.attempt(paths.round_folder(plan.ids[key]), one.attempt) for key, one in records.items())
     for key, data in zip(records, plan.store.read_all(map(paths.metrics, folders))):

@@ -22,6 +22,8 @@ from ticlm.platform.study.written import calendar, models
 from ticlm.platform.study.written.places import uri_of
 
 AnyRecipe = CorpusRecipe | ExampleSetRecipe
+KIND = {paths.CORPORA: "corpus", paths.EXAMPLES: "set"}
+"""What the folders of a root hold, in words."""
 
 
 @dataclass
@@ -51,10 +53,10 @@ class Needs:
             loaded = _loaded(known)
             extras.check(loaded)
         except InputError as error:
-            self.lost[paths.versioned(name)] = self._remedy(name, recipe, str(error))
+            self.lost[f"{KIND[folder]} {paths.versioned(name)}"] = self._remedy(name, recipe, str(error))
             return
         if loaded.id != paths.versioned(name):
-            self.lost[paths.versioned(name)] = f"recipe {known} builds {loaded.id}"
+            self.lost[f"{KIND[folder]} {paths.versioned(name)}"] = f"recipe {known} builds {loaded.id}"
             return
         self.add_inputs(loaded)
         self.recipes[f"{folder}/{loaded.id}"] = known
@@ -83,7 +85,7 @@ class Needs:
         """Raise InputError, which names all at once, if something cannot be built by itself."""
         if self.lost:
             each = "; ".join(f"{name}: {how}" for name, how in self.lost.items())
-            raise InputError(f"{what} needs {len(self.lost)} that it cannot build by itself: {each}")
+            raise InputError(f"{what} needs what it cannot build by itself: {each}")
 
     def _remedy(self, name: str, recipe: str | None, error: str) -> str:
         known = recipe or name.partition("@")[0]
