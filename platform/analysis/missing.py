@@ -43,7 +43,7 @@ def _silent_sources(study: StudyResult, of: Sequence[View]) -> Iterator[str]:
             worst = max(gaps, key=lambda name: (gaps[name], name))
             told.append(
                 f"{len(gaps):,} of {len(views) + silent:,} sources have no held-out text in some periods, and are "
-                f"compared over the others (e.g. {worst}: none in {gaps[worst]} of {len(views[0].evaluated)})"
+                f"compared over the other periods (e.g. {worst}: none in {gaps[worst]} of {len(views[0].evaluated)})"
             )
         if silent:
             told.append(f"{silent:,}{'' if gaps else f' of {len(views) + silent:,} sources'} have none at all")

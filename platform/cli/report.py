@@ -114,6 +114,8 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
             store.upload(Path(local), folder)
     for answer in report.answers:
         console().print(f"{answer.sentence} {answer.more}".strip())
+        if answer.detail:
+            console().print(answer.detail)
     for line in report.across.reasons:
         console().print(f"{line}.")
     console().print(write.table(report.summary, results=report.results))

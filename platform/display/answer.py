@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import HEADINGS, count
 from ticlm.platform.display.gaps import MethodDifference, Numbers
-from ticlm.platform.display.rivals import listed, oracle_sentence, verdict
+from ticlm.platform.display.rivals import listed, oracle_details, oracle_sentence, verdict
 from ticlm.platform.display.words import PLACES, reference_name, tasks_of, title, unit
 from ticlm.platform.results.study_result import StudyResult
 
@@ -25,11 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer about one study: one sentence, and what qualifies it."""
+    """The answer about one study: one sentence, what qualifies it, and what the page folds away."""
 
     sentence: str
     more: str
     study: str = ""
+    detail: str = ""
+    """Sentences for the second look: with them, the charts would begin below the first screen."""
+
+    @property
+    def whole(self) -> str:
+        """All sentences."""
+        return " ".join(filter(None, (self.sentence, self.more, self.detail)))
 
 
 def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.DataFrame) -> list[Answer]:
@@ -46,12 +53,12 @@ def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.Dat
         numbers = Numbers(study, task, rows, mine, bool(rows["relative"].iloc[0]))
         where = [study.name] if len(results) > 1 else []
         where += [f"on {title(task, tasks)}"] if own["task"].nunique() > 1 else []
-        sentence, more = _of(numbers, is_alone=len(results) == 1)
+        sentence, more, detail = _of(numbers, is_alone=len(results) == 1)
         head = ", ".join(where)
         if len(results) == 1:
             head = f"{head[:1].upper()}{head[1:]}"
         alone = f"A{sentence[1:]}" if sentence.startswith("an ") else sentence
-        found.append(Answer(f"{head}: {sentence}" if head else alone, more, study.name))
+        found.append(Answer(f"{head}: {sentence}" if head else alone, more, study.name, detail))
     return found
 
 
@@ -65,23 +72,33 @@ def with_sentences(answers: Sequence[Answer], further: Iterable[tuple[str, str]]
     return list(made.values())
 
 
-def _of(numbers: Numbers, is_alone: bool) -> tuple[str, str]:
+def _of(numbers: Numbers, is_alone: bool) -> tuple[str, str, str]:
+    """Return the sentence, what qualifies it, and the details."""
     mean = next((mean for mean in HEADINGS if len(numbers.ranked(mean)) > 1), None)
     against, alone = verdict(numbers), numbers.runs
     if mean is not None:
-        sentence, more = _compared(numbers, mean)
-        if against is None:
-            return sentence, more
-        return (sentence, f"{against.sentence} {more}") if against.paid else (against.sentence, f"{sentence} {more}")
-    if len(alone) == 1:
-        told, more = _alone(numbers, is_alone), oracle_sentence(numbers, str(alone.index[0]), "backward")
-        return (told, more) if against is None else (against.sentence, f"{told} {more}".strip())
-    if len(alone):
-        return "No two methods can be compared yet, because cells are missing (see Notes).", ""
-    return _only_oracles(numbers), ""
+        sentence, more, detail = _compared(numbers, mean)
+    elif len(alone) == 1:
+        best = str(alone.index[0])
+        sentence, more = _alone(numbers, is_alone), oracle_sentence(numbers, best, "backward")
+        detail = oracle_details(numbers, best)
+    elif len(alone):
+        return "No two methods can be compared yet, because cells are missing (see Notes).", "", ""
+    else:
+        return _only_oracles(numbers), "", ""
+    if against is None:
+        return sentence, more, detail
+    detail = _joined(against.detail, detail)
+    if against.paid and mean is not None:
+        return sentence, _joined(against.sentence, more), detail
+    return against.sentence, _joined(sentence, more), detail
 
 
-def _compared(numbers: Numbers, mean: str) -> tuple[str, str]:
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
+
+
+def _compared(numbers: Numbers, mean: str) -> tuple[str, str, str]:
     """Compare the methods on the mean over past periods, or on the first mean that two of them have."""
     best, *others = numbers.ranked(mean)
     gaps = {other: numbers.gap(best, other, mean) for other in others}
@@ -102,18 +119,11 @@ def _compared(numbers: Numbers, mean: str) -> tuple[str, str]:
             if len(behind) > 1:
                 sentence += f", and {listed(behind[1:])} {'are' if len(behind) > 2 else 'is'} worse, too"
         sentence += "."
-    return sentence, " ".join(
-        filter(
-            None,
-            (
-                _new_text(numbers, best, second, mean),
-                _forgotten(numbers, best, second),
-                oracle_sentence(numbers, best, mean),
-                _left_out(numbers, mean),
-                _caveat(numbers) if gaps[second].is_known else "",
-            ),
-        )
+    more = _joined(
+        _new_text(numbers, best, second, mean), oracle_sentence(numbers, best, mean), _left_out(numbers, mean)
     )
+    caveat = _caveat(numbers) if gaps[second].is_known else ""
+    return sentence, more, _joined(_forgotten(numbers, best, second), oracle_details(numbers, best), caveat)
 
 
 def _lead(numbers: Numbers, second: str, gap: MethodDifference) -> str:

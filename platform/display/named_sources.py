@@ -36,7 +36,8 @@ def others(columns: Iterable[TableColumn], shown: Iterable[TableColumn]) -> list
         by_task[column.task] = by_task.get(column.task, 0) + (column not in left)
     several = len(by_task) > 1
     return [
-        f"{f'{task}: ' if several else ''}{count:,} smaller source{'s' * (count > 1)} of text: in summary.csv"
+        f"{f'{task}: ' if several else ''}{count:,} smaller source{'s are' if count > 1 else ' is'} "
+        "in summary.csv alone"
         for task, count in by_task.items()
         if count
     ]

@@ -15,9 +15,9 @@ MORE_HUES = (0.77, 0.09, 0.50, 0.90, 0.16)
 BRIGHTEST = 0.3
 """Highest luminance of a line: its contrast with white is 3 or more."""
 GREY = "#80858d"
-FROZEN = "#6b5d4f"
-"""The model that is never updated: a warm grey, dotted, beside the cool grey of Oracles."""
-FROZEN_DASHES: tuple[str | None, ...] = ("1 3", "1 5", "1 7")
+FROZEN = "#86623c"
+"""The model that is never updated: brown and dotted, beside the grey of Oracles."""
+FROZEN_DASHES: tuple[str | None, ...] = ("2 2", "2 4", "2 6")
 APART = ("#2f6fb5", "#d2622a", "#2f9e6e", "#8a5cc2", "#b8922a", "#c2456f", "#3d9db0", "#7a7f87")
 """Colours for lines that belong to no single method."""
 DASHES: tuple[str | None, ...] = (None, "8 4", "2 3", "10 3 2 3", "5 2", "12 3 2 3 2 3", "1 4")
@@ -79,7 +79,7 @@ def styles(studies: Sequence[Sequence[MethodResult]]) -> list[list[Style]]:
     """Return a style for each method of each study on one page.
 
     Methods of one group have shades of one hue; the same method of two studies has one colour, with other dashes and
-    another marker. Oracles are grey, and so are models that are never updated, dotted with stars.
+    another marker. Oracles are grey; models that are never updated are brown, dotted, with stars.
     """
     every = list(chain.from_iterable(studies))
     distinct = {method.name: method for method in every}
@@ -103,8 +103,8 @@ def styles(studies: Sequence[Sequence[MethodResult]]) -> list[list[Style]]:
 
 
 def colors(methods: Sequence[MethodResult]) -> list[str]:
-    """Return one colour for each method: a hue for each group, and a shade of it for each method. Oracles and models
-    that are never updated are grey."""
+    """Return one colour for each method: a hue for each group, and a shade of it for each method. Oracles are
+    grey, models that are never updated are brown."""
     groups = list(dict.fromkeys(m.group for m in methods if m.is_run))
     spare = [group for group in groups if group not in HUES]
     hues = HUES | {group: MORE_HUES[i % len(MORE_HUES)] for i, group in enumerate(spare)}

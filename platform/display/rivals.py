@@ -19,10 +19,11 @@ MODELS_NAMED = 5
 
 @dataclass(frozen=True)
 class FrozenVerdict:
-    """Whether training on paid, in a sentence."""
+    """Whether training on paid, in a sentence, and details of it."""
 
     paid: bool
     sentence: str
+    detail: str = ""
 
 
 def listed(names: Sequence[str]) -> str:
@@ -50,45 +51,54 @@ def verdict(numbers: Numbers) -> FrozenVerdict | None:
     winners = [name for name, gap in gaps.items() if gap.size > 0 and (gap.is_certain or not gap.is_known)]
     if not winners:
         return FrozenVerdict(False, _not_paid(numbers, gaps))
-    return FrozenVerdict(True, _paid(numbers, winners[0], gaps))
+    return FrozenVerdict(True, _paid(numbers, winners[0], gaps), _on_past_periods(numbers, winners[0], rival))
 
 
 def _not_paid(numbers: Numbers, gaps: dict[str, MethodDifference]) -> str:
     best, gap = next(iter(gaps.items()))
     several = len(gaps) > 1
-    first = f"the first model, never updated ({numbers.frozen})"
+    which, rival = f"{best}, the best of them," if several else best, _named(numbers)
     if gap.size <= 0 and (gap.is_certain or not gap.is_known):
         told = "None of these updates paid" if several else "Updating did not pay"
-        which = f"than even {best}, the best of them" if several else f"than {best}"
-        lead = f"{told}: on new text (ID) {first}, is better {which}"
-        lead += _worth(numbers, MethodDifference(-gap.size, -gap.high, -gap.low))
+        turned = MethodDifference(-gap.size, -gap.high, -gap.low)
+        lead = _better(numbers, f"{rival},", which.rstrip(","), turned)
     else:
         told = "None of these updates is sure to have paid" if several else "It is not sure that updating paid"
-        which = f"{best}, the best of them," if several else best
-        lead = f"{told}: on new text (ID) {which} cannot be told apart from {first}"
-        lead += _worth(numbers, gap)
-    return f"{lead}{_counted(numbers, best, f'; {best}')}."
+        lead = f"{which} cannot be told apart from {rival} {numbers.in_brackets(gap)}"
+    return f"{told}: on new text (ID), {lead}{_counted(numbers, best, f'. {best} is better')}."
 
 
 def _paid(numbers: Numbers, best: str, gaps: dict[str, MethodDifference]) -> str:
     which = f"{best}, the best there," if len(gaps) > 1 else best
-    told = f"Updating paid: on new text (ID) {which} is better than the first model, never updated ({numbers.frozen})"
-    told += _worth(numbers, gaps[best]) + _counted(numbers, best, ", and")
-    past = numbers.gap(best, str(numbers.frozen), "backward")
-    if past.is_known and not past.is_certain:
-        told += f"; on past periods the two cannot be told apart {numbers.interval(past)}"
-    elif not math.isnan(past.size):
-        told += f"; on past periods it is {'better' if past.size > 0 else 'worse'}{_worth(numbers, past)}"
+    told = f"Updating paid: on new text (ID), {_better(numbers, which, _named(numbers), gaps[best])}"
+    told += _counted(numbers, best, ", and better")
     worse = [name for name, gap in gaps.items() if gap.size < 0 and gap.is_certain]
     if worse:
-        told += f". On new text, {listed(worse)} {'is' if len(worse) == 1 else 'are'} worse than that model"
+        told += f". On new text, {listed(worse)} {'is' if len(worse) == 1 else 'are'} worse than {numbers.frozen}"
     return f"{told}."
 
 
-def _worth(numbers: Numbers, gap: MethodDifference) -> str:
-    """Return by how much one side is better: in percent of perplexity where there is one, then in the metric's unit."""
-    percent = numbers.perplexity(gap)
-    return f", its perplexity {percent} {numbers.in_brackets(gap)}" if percent else f" {numbers.in_brackets(gap)}"
+def _named(numbers: Numbers) -> str:
+    return f"{numbers.frozen}, the never updated first model"
+
+
+def _better(numbers: Numbers, one: str, other: str, gap: MethodDifference) -> str:
+    """Say that one side is better than the other: in percent of perplexity where there is one."""
+    if percent := numbers.perplexity(gap):
+        return f"the perplexity of {one} is {percent} than that of {other} {numbers.in_brackets(gap)}"
+    return f"{one} is better than {other} {numbers.in_brackets(gap)}"
+
+
+def _on_past_periods(numbers: Numbers, best: str, rival: str) -> str:
+    """Say how the best method on new text compares with the first model on past periods."""
+    gap = numbers.gap(best, rival, "backward")
+    if math.isnan(gap.size):
+        return ""
+    if gap.is_known and not gap.is_certain:
+        return f"On past periods, {best} and {rival} cannot be told apart {numbers.interval(gap)}."
+    percent, side = numbers.perplexity(gap), "better" if gap.size > 0 else "worse"
+    worth = f": its perplexity is {percent}" if percent else ""
+    return f"On past periods, {best} is {side} than {rival}{worth} {numbers.in_brackets(gap)}."
 
 
 def _counted(numbers: Numbers, best: str, before: str) -> str:
@@ -96,37 +106,51 @@ def _counted(numbers: Numbers, best: str, before: str) -> str:
     better = int(numbers.number(best, "periods_better_than_frozen"))
     is_own = numbers.task in numbers.study.evaluated_by_task
     noun = "period" if is_own else unit(numbers.study.timeline.periods).name
-    return f"{before} is better on the new text of {better} of {known} {noun}s" if known > 1 else ""
+    return f"{before} in {better} of {known} {noun}s" if known > 1 else ""
 
 
 def oracle_sentence(numbers: Numbers, best: str, mean: str) -> str:
-    """Say what the Oracle series of the study cost beside one run, how it compares on the same mean, and which models
-    its rows are."""
-    series = numbers.rows[numbers.rows["is_oracle"]]
-    times = numbers.number(best, "oracle_ratio")
-    if not len(series) or not math.isfinite(times):
+    """Say what the Oracle series of the study cost beside one run, and how it compares on the same mean."""
+    name, times = _series(numbers), numbers.number(best, "oracle_ratio")
+    if name is None or not math.isfinite(times):
         return ""
-    name = str(series.index[0])
     gap = numbers.gap(name, best, mean)
-    rows, share = _rows_by_model(numbers, name), _share_of_first(numbers, name, best)
-    told = f"The Oracle series (models trained from scratch) cost {signed(times, 1)} times as much as one run{share}"
+    told = f"The Oracle series (models trained from scratch) cost {signed(times, 1)} times as much as one run"
     if math.isnan(gap.size):
-        return f"{told}{rows}."
+        return f"{told}."
     if gap.is_certain or not gap.is_known:
         side = "better" if gap.size > 0 else "worse"
         measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
         told += f" and is {measure} {side} than {best} on {PLACES[mean]} {numbers.interval(gap)}"
     else:
         told += f" and cannot be told apart from {best} on {PLACES[mean]} {numbers.interval(gap)}"
-    return f"{told}{rows}."
+    return f"{told}."
+
+
+def oracle_details(numbers: Numbers, best: str) -> str:
+    """Say which models the rows of the Oracle series are, and which part of its price is the first model's."""
+    name = _series(numbers)
+    if name is None or not math.isfinite(numbers.number(best, "oracle_ratio")):
+        return ""
+    return " ".join(filter(None, (_share_of_first(numbers, name, best), _rows_by_model(numbers, name))))
+
+
+def _series(numbers: Numbers) -> str | None:
+    """Return the name of the study's Oracle series."""
+    found = numbers.rows.index[numbers.rows["is_oracle"]]
+    return str(found[0]) if len(found) else None
 
 
 def _share_of_first(numbers: Numbers, series: str, best: str) -> str:
     """Say which part of the price is the first model's, which no one paid for the Oracles."""
     if not _first_cutoff(numbers, series) or numbers.frozen is None:
         return ""
+    whole = numbers.number(best, "oracle_ratio")
     times = numbers.number(numbers.frozen, "tokens") / numbers.number(best, "tokens")
-    return f" ({signed(times, 1)} of that for the first model, which every method starts from)"
+    return (
+        f"Of the {signed(whole, 1)} times that the Oracle series cost, {signed(times, 1)} are for the first model, "
+        "which every method starts from, too."
+    )
 
 
 def _rows_by_model(numbers: Numbers, series: str) -> str:
@@ -138,13 +162,18 @@ def _rows_by_model(numbers: Numbers, series: str) -> str:
         return ""
     retrained = {label: number for label, number in rows.items() if label != first}
     if first not in rows and len(retrained) > MODELS_NAMED:
-        return f"; its {whole} rows are {len(retrained)} models, each carried forward to the next"
+        return f"The {whole} rows of the Oracle series are {len(retrained)} models, each carried forward to the next."
     told = [f"{rows[first]} {_is(rows[first])} the first model itself (not retrained)"] if first in rows else []
     if len(retrained) > MODELS_NAMED:
         told.append(f"{whole - rows[first]} are {len(retrained)} models, each carried forward to the next")
     for label, number in retrained.items() if len(retrained) <= MODELS_NAMED else ():
         told.append(f"{number} {'' if told else _is(number) + ' '}the model of {period(label)}")
-    return f"; of its {whole} rows, {', '.join(told[:-1])}{' and ' if told[1:] else ''}{told[-1]}"
+    return f"Of the {whole} rows of the Oracle series, {_all_listed(told)}."
+
+
+def _all_listed(parts: Sequence[str]) -> str:
+    """Return parts of a sentence as a list in words."""
+    return f"{', '.join(parts[:-1])}{' and ' if parts[1:] else ''}{parts[-1]}"
 
 
 def _is(number: int) -> str:

@@ -41,12 +41,12 @@ AT_ONCE = 4
 Verdict = Literal["right", "outdated", "wrong", ""]
 MARKS: Mapping[str, str] = {"right": "✓ right", "outdated": "↺ outdated", "wrong": "✗ wrong", "": ""}
 LIKELIEST = (
-    "Every checkpoint continues the same text, by the likeliest token each time; ↵ is an end of line. The files beside "
-    "the page have every period and seed; here is the first seed."
+    "Each checkpoint continues the same text, and takes the likeliest token each time. ↵ is an end of line. The tables "
+    "show the first seed; texts.csv has all seeds."
 )
 VERDICTS = (
-    "✓ right: the text begins with the answer of the checkpoint's own period. ↺ outdated: with an answer of an earlier "
-    "period. ✗ wrong: with neither."
+    "✓ right: the text begins with the answer that is right at the checkpoint's own period. ↺ outdated: it begins with "
+    "an answer that was right before. ✗ wrong: it begins with none of these."
 )
 MOST_CHANGED = "Of the probes, those on which the checkpoints' verdicts differ most."
 
@@ -195,8 +195,8 @@ def _of_prompts(study: StudyResult, task: str, prompts: Sequence[ShownPrompt]) -
             _row(study, one, prompt.text, *_judged(str(one["text"]), prompt.known_by(str(one["trained"]))))
             for one in ([] if held is None else held[held["label"] == prompt.text].to_dict("records"))
         ]
-        told = "; ".join(f"{one.text} from {period(one.since)}" for one in prompt.answers)
-        note = f"Right: {one_line(told, 2 * LONGEST)}." if told else ""
+        told = ", ".join(f"“{one.text}” from {period(one.since)}" for one in prompt.answers)
+        note = f"The right answer is {one_line(told, 2 * LONGEST)}." if told else ""
         found += [AskedText(f"{one_line(prompt.text, LONGEST)} …", rows, note)] if rows else []
     return found
 
@@ -223,7 +223,7 @@ def _of_probes(study: StudyResult, task: str, most: int) -> list[AskedText]:
         mine = held[(held["label"] == label) & (held["id"] == name)]
         rows = [_row(study, one, question, answer, one["verdict"]) for one in mine.to_dict("records")]
         place = f"{task}, {period(label)}"
-        note = f"Right: {one_line(answer, LONGEST)} ({place})." if answer else f"{place}."
+        note = f"The right answer is “{one_line(answer, LONGEST)}” ({place})." if answer else f"{place}."
         found.append(AskedText(one_line(question, LONGEST), rows, note, is_probe=True))
     return found
 
@@ -261,8 +261,8 @@ def _counted(rows: Sequence[Mapping[str, str | int]]) -> Iterator[str]:
     for method in dict.fromkeys(str(row["method"]) for row in rows):
         counts = Counter(str(row["verdict"]) for row in rows if row["method"] == method and row["verdict"])
         if counts:
-            told = ", ".join(f"{verdict} at {counts[verdict]}" for verdict in MARKS if counts[verdict])
-            yield f"{method} is {told} of {counts.total()} checkpoints."
+            first, *others = (f"{verdict} at {counts[verdict]}" for verdict in MARKS if counts[verdict])
+            yield f"{method} is {', '.join([f'{first} of {counts.total()} checkpoints', *others])}."
 
 
 def _commands(study: StudyResult, asked: Sequence[AskedText]) -> tuple[str, ...]:

@@ -50,10 +50,19 @@ def table(summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyR
     """Return the summary as tables for a terminal, in parts of at most TERMINAL columns."""
     from rich.console import Group
 
-    found = [part for one in summary_tables(summary, sources, results) for part in parts(one, TERMINAL)]
+    first, *others = summary_tables(summary, sources, results)
+    found = [part for one in (_said_once(first), *others) for part in parts(one, TERMINAL)]
     shown = [terminal(one) for one in found]
     shown[-1].caption = " ".join(found[-1].notes)
     return Group(*shown)
+
+
+def _said_once(table: TextTable) -> TextTable:
+    """Return a table without the quantity that its title names in its headings, which would wrap to four lines."""
+    said = table.title.partition(", relative to")[0]
+    return replace(
+        table, groups=tuple((name.replace(f": {said[:1].lower()}{said[1:]}", ""), n) for name, n in table.groups)
+    )
 
 
 def contamination_lines(report: Report) -> list[str]:
@@ -99,7 +108,7 @@ def as_json(report: Report) -> str:
     without periods and what is missing, as JSON. A value that is no number is null."""
     import json
 
-    told = {"answers": [" ".join(filter(None, (one.sentence, one.more))) for one in report.answers]}
+    told = {"answers": [one.whole for one in report.answers]}
     frames = {"summary": report.summary, "differences": report.every_difference, **report.files}
     static = {study.name: _records(study.static) for study in report.results if len(study.static)}
     lists = {
@@ -119,7 +128,7 @@ def as_markdown(report: Report) -> str:
     """Return the answers, the summary and the tables of all parts as Markdown."""
     from ticlm.platform.display.markdown import markdown
 
-    found = [" ".join(filter(None, (one.sentence, one.more))) for one in report.answers]
+    found = [one.whole for one in report.answers]
     found += map(markdown, summary_tables(report.summary, results=report.results))
     for section in report.sections:
         found += [f"## {section.title}", *section.notes]

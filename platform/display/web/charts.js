@@ -94,7 +94,7 @@ function lagChart(study, { evaluated, places, lags, unit }, hidden = new Set()) 
       tip: () => [`evaluated on ${pretty(evaluated[j])}, best trained to ${pretty(lags[i].best[j] ?? "")}`, `${plus(distance ?? NaN, 1)} ${unit}s${lags[i].edge[j] ? ", its first or last model" : ""}`, ...also(same(i, j))],
     })),
   }));
-  const y = { label: `${unit}s from it to the best checkpoint`, format: (value) => plus(value, 0), line: 0, whole: true };
+  const y = { label: `${unit}s from the period to its best checkpoint`, format: (value) => plus(value, 0), line: 0, whole: true };
   return { series, x: { label: withYear("evaluated period", evaluated) }, y, labels: evaluated, places, named: true };
 }
 

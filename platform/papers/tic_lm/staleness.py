@@ -119,16 +119,20 @@ def _notes(found: Sequence[_Aged]) -> Iterator[str]:
     relative = any(one.relative for one in found)
     names = " or ".join(dict.fromkeys(filter(None, (reference_name(one.view.study) for one in found))))
     hard = (
-        f"The reference ({names}) takes off how hard each period is."
+        f"Regret is relative to {names}, so it does not matter how hard a period is."
         if relative
-        else "How hard each period is stays part of the values, as there is no reference."
+        else "There is no reference, so the values also depend on how hard each period is."
     )
     lost = sum(one.ages.left_out for one in found)
     left_out = f" {lost:,} cells that some of them lack are left out." if lost else ""
     few = any(cells < FEW for one in found for curve in one.ages.curves for cells in curve.cells)
-    hollow = f" A hollow mark is the mean of fewer than {FEW} cells: far right those of the first models, far left of "
+    hollow = (
+        f" A hollow mark is a mean of fewer than {FEW} cells: only the first models are scored on text that is much "
+    )
     yield (
-        "A point is the mean over all cells of one age: the time from the last period that a model was trained on to "
-        f"the period that it is asked about. Right of 0 is later text, left of it past text. {hard} Methods that are "
-        f"updated are compared on the same cells.{left_out}" + f"{hollow}the last ones." * few
+        "The age of a model is the time from the last period that it was trained on to the period that it is scored "
+        "on. Each mark is the mean over all cells of one age. Right of 0 is text from after the training, left of 0 "
+        f"is past text. {hard} All methods that are updated are compared on the same cells.{left_out}"
+        + f"{hollow}later, and only the last ones on text that is much older."
+        * few
     )

@@ -45,9 +45,10 @@ def test_the_winner_is_named_with_its_lead_its_interval_and_its_cost() -> None:
     told += f"({lead:.3f} nats, 95\u00a0% interval {row['low']:.3f} to {row['high']:.3f})"
     assert answer.sentence.startswith(told)
     assert answer.sentence.endswith("for the same 336B tokens of training.")
-    assert "not over seeds: each method was trained once" in answer.more
-    assert "The Oracle series (models trained from scratch) cost" in answer.more
-    assert "; its 12 rows are 7 models, each carried forward to the next." in answer.more
+    assert "not over seeds: each method was trained once" in answer.whole
+    assert "The Oracle series (models trained from scratch) cost" in answer.whole
+    assert answer.detail.startswith("Against its own best"), "what the page folds away"
+    assert "The 12 rows of the Oracle series are 7 models, each carried forward to the next." in answer.detail
 
 
 def test_methods_whose_interval_holds_zero_are_not_told_apart() -> None:
@@ -72,9 +73,9 @@ def test_without_a_reference_it_speaks_of_the_same_difference_and_of_forgetting_
     (answer,) = answered(raw)
     (relative,) = answered(chosen(plain(), ("cyclic-cosine+ar", "replay-half", "oracle")))
     assert answer.sentence == relative.sentence, "a reference cancels in every difference"
-    assert "regret" not in answer.sentence + answer.more and "Oracle" not in answer.more
+    assert "regret" not in answer.whole and "Oracle" not in answer.whole
     lost = summarize([raw], PRESET).set_index("method")["forgetting"]
-    assert f"has lost {lost['replay-half']:.3f} nats, cyclic-cosine+ar {lost['cyclic-cosine+ar']:.3f}." in answer.more
+    assert f"has lost {lost['replay-half']:.3f} nats, cyclic-cosine+ar {lost['cyclic-cosine+ar']:.3f}." in answer.whole
 
 
 def test_of_accuracy_the_lead_is_in_points_and_upwards() -> None:
@@ -118,8 +119,8 @@ def test_only_methods_that_can_be_compared_are_and_one_that_lacks_cells_is_named
     four = chosen(plain(), ("cyclic-cosine+ar", "replay-half", "ewc", "oracle"))
     gone = (four.cells["method"] == "ewc") & (four.cells["trained"] == "201901")
     (answer,) = answered(dataclasses.replace(four, cells=four.cells[~gone]))
-    assert "Not compared, because cells are missing: ewc (see Notes)." in answer.more
-    assert "better than replay-half on past periods" in answer.more
+    assert "Not compared, because cells are missing: ewc (see Notes)." in answer.whole
+    assert "better than replay-half on past periods" in answer.whole
 
 
 def test_over_one_period_there_is_no_interval_and_no_tie_is_claimed() -> None:
@@ -128,7 +129,7 @@ def test_over_one_period_there_is_no_interval_and_no_tie_is_claimed() -> None:
     apart[["low", "high"]] = np.nan
     (answer,) = answers([two], summary, apart)
     assert "one period is too few for an interval)" in answer.sentence
-    assert "told apart" not in answer.sentence + answer.more and "Intervals" not in answer.more
+    assert "told apart" not in answer.whole and "Intervals" not in answer.whole
 
 
 def test_the_rows_of_each_oracle_are_counted_among_the_checkpoints_that_count() -> None:
@@ -139,8 +140,8 @@ def test_the_rows_of_each_oracle_are_counted_among_the_checkpoints_that_count() 
     newest = [max(cutoff for cutoff in CUTOFFS if cutoff <= label) for label in later]
     first, last = min(newest), max(newest)
     assert 1 < newest.count(first) < len(later) == 7
-    told = f"; of its 7 rows, {newest.count(first)} are the model of {first[:4]}-{first[4:]}, "
-    assert told in answer.more and f" and {newest.count(last)} the model of {last[:4]}-{last[4:]}." in answer.more
+    told = f"Of the 7 rows of the Oracle series, {newest.count(first)} are the model of {first[:4]}-{first[4:]}, "
+    assert told in answer.whole and f" and {newest.count(last)} the model of {last[:4]}-{last[4:]}." in answer.whole
 
 
 def test_what_was_forgotten_is_said_whoever_is_best() -> None:
@@ -149,7 +150,7 @@ def test_what_was_forgotten_is_said_whoever_is_best() -> None:
     summary.loc[summary["method"] == "replay-half", "forgetting"] = 9.0
     (answer,) = answers([two], summary, apart)
     assert answer.sentence.startswith("replay-half is best on past periods (Bwd.)")
-    assert "replay-half has lost 9.000 nats" in answer.more
+    assert "replay-half has lost 9.000 nats" in answer.whole
 
 
 def test_it_stands_first_on_the_page_before_the_charts_and_the_tables() -> None:
@@ -185,15 +186,15 @@ def test_the_answer_begins_with_it_where_the_first_model_is_better_on_new_text_t
     (answer,) = answered(lost)
     means = summarize([lost], PRESET).set_index("method")["in_distribution"]
     gap = means["cyclic-cosine+ar"] - means["frozen"]
-    told = "None of these updates paid: on new text (ID) the first model, never updated (frozen), is better than even "
-    told += f"cyclic-cosine+ar, the best of them, its perplexity {100 * (1 - np.exp(-gap)):.1f}\u00a0% lower "
+    told = "None of these updates paid: on new text (ID), the perplexity of frozen, the never updated first model, is "
+    told += f"{100 * (1 - np.exp(-gap)):.1f}\u00a0% lower than that of cyclic-cosine+ar, the best of them "
     told += f"({gap:.3f} nats, "
     assert answer.sentence.startswith(told)
-    assert answer.sentence.endswith("; cyclic-cosine+ar is better on the new text of 0 of 11 months.")
+    assert answer.sentence.endswith(". cyclic-cosine+ar is better in 0 of 11 months.")
     assert answer.more.startswith("cyclic-cosine+ar is best on past periods"), "then the methods are compared"
     (alone,) = answered(with_frozen(chosen(plain(), ("replay-half", "oracle")), -0.1))
     assert alone.sentence.startswith(
-        "Updating did not pay: on new text (ID) the first model, never updated (frozen), is"
+        "Updating did not pay: on new text (ID), the perplexity of frozen, the never updated first model, is "
     )
 
 
@@ -202,18 +203,22 @@ def test_what_the_best_update_gains_over_none_follows_the_comparison_of_methods(
     (answer,) = answered(won)
     assert answer.sentence.startswith("cyclic-cosine+ar is best on past periods (Bwd.)")
     assert answer.more.startswith(
-        "Updating paid: on new text (ID) cyclic-cosine+ar, the best there, is better than the "
+        "Updating paid: on new text (ID), the perplexity of cyclic-cosine+ar, the best there, is "
     )
-    assert "and is better on the new text of 11 of 11 months; on past periods it is better" in answer.more
+    assert "than that of frozen, the never updated first model (" in answer.more
+    assert "), and better in 11 of 11 months. " in answer.more
+    assert answer.detail.startswith("On past periods, cyclic-cosine+ar is better than frozen: its perplexity is ")
     (alone,) = answered(with_frozen(chosen(plain(), ("cyclic-cosine+ar", "oracle")), 0.2))
-    assert alone.sentence.startswith("Updating paid: on new text (ID) cyclic-cosine+ar is better than the first model")
+    assert alone.sentence.startswith("Updating paid: on new text (ID), the perplexity of cyclic-cosine+ar is ")
     assert alone.more.startswith("cyclic-cosine+ar, regret against oracle") and "no other method" not in alone.more
 
 
 def test_updates_that_cannot_be_told_from_none_are_not_said_to_have_paid() -> None:
     (answer,) = answered(with_frozen(chosen(plain(), TWO), 0.0))
-    assert answer.sentence.startswith("None of these updates is sure to have paid: on new text (ID) cyclic-cosine+ar, ")
-    assert "cannot be told apart from the first model, never updated (frozen)" in answer.sentence
+    assert answer.sentence.startswith(
+        "None of these updates is sure to have paid: on new text (ID), cyclic-cosine+ar, "
+    )
+    assert "cannot be told apart from frozen, the never updated first model (" in answer.sentence
 
 
 def test_of_accuracy_the_first_model_is_a_rival_too() -> None:
@@ -234,5 +239,8 @@ def test_oracles_that_are_the_first_model_itself_are_named_and_priced_as_that() 
     paid = (won.costs["method"] != "oracle") | won.costs["trained"].isin([CUTOFFS[0], CUTOFFS[-1]])
     methods = (*won.methods[:-1], oracle)
     (answer,) = answered(dataclasses.replace(won, cells=won.cells[kept], costs=won.costs[paid], methods=methods))
-    assert "; of its 12 rows, 11 are the first model itself (not retrained) and 1 the model of 2024-07." in answer.more
-    assert " times as much as one run (0.3 of that for the first model, which every method starts from)" in answer.more
+    assert (
+        "Of the 12 rows of the Oracle series, 11 are the first model itself (not retrained) and 1 the model of 2024-07."
+        in answer.whole
+    )
+    assert " 0.3 are for the first model, which every method starts from, too." in answer.detail

@@ -37,7 +37,7 @@ def study() -> StudyResult:
 def test_the_sources_with_most_train_tokens_are_shown_and_the_others_are_counted(study: StudyResult) -> None:
     report = Report([study])
     assert [one.source for one in report.columns] == ["", *(f"s{k:02}" for k in range(11, 1, -1))]
-    assert report.other_sources == ["2 smaller sources of text: in summary.csv"]
+    assert report.other_sources == ["2 smaller sources are in summary.csv alone"]
     assert len(set(report.summary["source"])) == 13
 
 
@@ -84,13 +84,13 @@ def test_a_period_without_any_text_stays_missing(study: StudyResult) -> None:
 def test_one_line_says_which_sources_lack_held_out_text(study: StudyResult) -> None:
     (line,) = Report([study]).missing
     assert line == (
-        "demo, perplexity@1: 1 of 13 sources have no held-out text in some periods, and are compared over the others "
-        "(e.g. s11: none in 1 of 12); 1 have none at all"
+        "demo, perplexity@1: 1 of 13 sources have no held-out text in some periods, and are compared over the other "
+        "periods (e.g. s11: none in 1 of 12); 1 have none at all"
     )
 
 
 def test_the_page_says_where_the_other_sources_are(study: StudyResult, tmp_path: Path) -> None:
     made = write(Report([study]), tmp_path)
     page = (tmp_path / "index.html").read_text()
-    assert "2 smaller sources of text: in summary.csv." in page and "s11 (11 of 12 periods)" in page
+    assert "2 smaller sources are in summary.csv alone." in page and "s11 (11 of 12 periods)" in page
     assert not [path for path in made if "s00" in path.name]

@@ -122,7 +122,7 @@ def test_probes_are_judged_by_what_was_kept_of_them() -> None:
         ("Who runs it?", verdict, "Ada") for verdict in ("outdated", "right", "wrong")
     ]
     (table,) = part.sections[0].tables
-    assert table.heading == "Who runs it?" and table.notes[0] == "Right: Ada (facts@1, 2023-04)."
+    assert table.heading == "Who runs it?" and table.notes[0] == "The right answer is “Ada” (facts@1, 2023-04)."
     assert [line.cells[0].under for line in table.lines] == ["↺ outdated", "✓ right", "✗ wrong"]
 
 

@@ -86,7 +86,7 @@ def test_the_lag_counts_in_periods_and_has_whole_ticks() -> None:
     lags = report["studies"][0]["views"][0]["lags"][0]
     assert lags["distances"][5:8] == pytest.approx([7, 6, 5], abs=0.1) and lags["told"].startswith("median +6 weeks")
     chart = "lagChart(report.studies[0], report.studies[0].views[0])"
-    assert js(f"{chart}.y.label", report) == "weeks from it to the best checkpoint"
+    assert js(f"{chart}.y.label", report) == "weeks from the period to its best checkpoint"
     for high in (0.4, 1, 2, 7):
         assert all(float(tick).is_integer() for tick in js("rounds(0, high, 6, false, true)", high=high))
     svg = js(f"lineChart({chart}, 600).body", report)
