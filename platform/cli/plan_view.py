@@ -52,7 +52,7 @@ def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = Non
     return Group(_chains(plan, summary), "", _methods(summary), "", *results, *(line for line in lines if line))
 
 
-def _epochs(most: plan_notes.Epochs | None) -> str:
+def _epochs(most: plan_notes.MostEpochs | None) -> str:
     return f"most epochs of one source: {most.epochs:.2f} ({most.said})" if most is not None and most.epochs else ""
 
 
