@@ -39,7 +39,7 @@ def listed(names: tuple[str, ...]) -> str:
     return ", ".join(shown) + (f" and {len(names) - 20} more" if len(names) > 20 else "") if any(shown) else "no line"
 
 
-def rows(path: str) -> Iterator[tuple[int, Row | BadRecord]]:
+def rows(path: str, delimiter: str = ",") -> Iterator[tuple[int, Row | BadRecord]]:
     """Yield (line, row) of a file, or why the line has no row. `line` is where the row ends: cells may have newlines.
 
     A quote that is opened and never closed would take the rest of the file for one cell. So a row of several lines that
@@ -49,7 +49,7 @@ def rows(path: str) -> Iterator[tuple[int, Row | BadRecord]]:
     """
     try:
         with opened(path) as raw:
-            lines = _Lines(raw)
+            lines = _Lines(raw, delimiter)
             try:
                 names = lines.header()
             except csv.Error as error:
@@ -64,7 +64,8 @@ def rows(path: str) -> Iterator[tuple[int, Row | BadRecord]]:
 class _Lines:
     """Lines of a file. Some of them can be put back, to be read again."""
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: BinaryIO, delimiter: str = ",") -> None:
+        self._delimiter = delimiter
         csv.field_size_limit(CELL)
         self._lines = iter(io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline=""))
         self._back: deque[str] = deque()
@@ -100,13 +101,15 @@ class _Lines:
     def _row(self) -> list[str] | None:
         """Return the cells of the next row, none of a blank line; None at the end of the file. Raises csv.Error."""
         self._taken = []
-        reader = csv.reader(self._next(), strict=True)
+        reader = csv.reader(self._next(), strict=True, delimiter=self._delimiter)
         try:
             return next(reader, None)
         except csv.Error as error:
             if len(self._taken) > 1 or OPEN in str(error):
                 raise
-        return next(csv.reader(self._taken))  # on a line of its own a stray quote does no harm
+        return next(
+            csv.reader(self._taken, delimiter=self._delimiter)
+        )  # on a line of its own a stray quote does no harm
 
     def _next(self) -> Iterator[str]:
         """Yield the lines of one row."""

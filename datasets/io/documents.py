@@ -75,11 +75,15 @@ class Input(Settings):
 
 
 def input_files(
-    patterns: Sequence[str], suffixes: tuple[str, ...], setting: str = "documents.paths", group: str = ""
+    patterns: Sequence[str],
+    suffixes: tuple[str, ...],
+    setting: str = "documents.paths",
+    group: str = "",
+    otherwise: tuple[str, ...] = (),
 ) -> list[Input]:
     """Return the files of these patterns as inputs of one `group`, ordered by path. Raises InputError as
     `listing.files` does."""
-    found = listing.files(patterns, suffixes, setting)
+    found = listing.files(patterns, suffixes, setting, otherwise)
     return [Input(path=path, size=size, stamp=stamp, group=group) for path, size, stamp in found]
 
 

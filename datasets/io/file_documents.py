@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar
-from ticlm.datasets.io import listing, records
+from ticlm.datasets.io import formats, listing, records
 from ticlm.datasets.io.documents import Bad, Document, Documents, FieldNames, Fields, Input, Piece, input_files
 from ticlm.datasets.io.fetching import Unreachable
 
@@ -22,7 +22,9 @@ MOST_NAMES = 40  # columns in one line of an error
 class FileDocuments(Documents):
     """Records in files: `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet`, on a local disk or behind a URI.
 
-    A path may be a file, a glob, or a folder (all files of a known format below it).
+    A path may be a file, a glob, or a folder (all files of a known format below it). Files may also be tables (`.csv`,
+    `.tsv`), mail (`.mbox`), or texts with a date in their path (`.txt`, `.md`); a folder means these only if it has no
+    records. Mail and texts have the fields `text`, `timestamp`, `url` and `source`, as the defaults of `fields` are.
     """
 
     kind: Literal["files"] = "files"
@@ -38,11 +40,11 @@ class FileDocuments(Documents):
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return every file once, ordered by path. Raises InputError for a path that matches no file."""
-        return input_files(self.paths, records.SUFFIXES)
+        return input_files(self.paths, records.SUFFIXES, otherwise=formats.OTHERS)
 
     def pieces(self, entry: Input) -> list[Piece]:
         """Cut the file into ranges that can be read separately, if its format allows that."""
-        return [Piece(input=entry, start=start, end=end) for start, end in records.stretches(entry.path, entry.size)]
+        return [Piece(input=entry, start=start, end=end) for start, end in formats.stretches(entry.path, entry.size)]
 
     def check(self, inputs: Sequence[Input]) -> None:
         """Raise InputError if `fields` fit none of the first rows of the first, a middle and the last input. It names
@@ -63,7 +65,7 @@ class FileDocuments(Documents):
         """Yield a Document or a Bad for each record, in order. A part of a file that is broken is one Bad."""
         path = piece.input.path
         before: int | None = None
-        for number, record in records.records(path, piece.start, piece.end, self.fields.names()):
+        for number, record in formats.rows(path, piece.start, piece.end, self.fields.names()):
             outcome: Document | Bad
             if isinstance(record, records.BadRecord):
                 outcome, rows = Bad(record.reason, "", lost=record.lost), record.rows
@@ -79,7 +81,7 @@ class FileDocuments(Documents):
 
 def first_records(path: str, names: Sequence[str]) -> Iterator[records.Record]:
     """Yield the records at the beginning of a file, in order; of Parquet, only columns of these names."""
-    return (record for _, record in records.records(path, 0, None, names) if not isinstance(record, records.BadRecord))
+    return (record for _, record in formats.rows(path, 0, None, names) if not isinstance(record, records.BadRecord))
 
 
 def columns(path: str) -> list[str]:

@@ -41,15 +41,21 @@ class ListedFile(NamedTuple):
     stamp: str
 
 
-def files(patterns: Sequence[str], suffixes: tuple[str, ...], setting: str = "documents.paths") -> list[ListedFile]:
+def files(
+    patterns: Sequence[str],
+    suffixes: tuple[str, ...],
+    setting: str = "documents.paths",
+    otherwise: tuple[str, ...] = (),
+) -> list[ListedFile]:
     """Return every file once, ordered by path; of a folder, those with one of the suffixes. Links are followed; of
-    several paths of one file, the one without links stays, or else the first.
+    several paths of one file, the one without links stays, or else the first. Of a folder that has none of them, those
+    with a suffix of `otherwise` are taken: beside others, such files often just explain them.
 
     The suffix "" takes every file. Raises InputError, which names the `setting`, for a pattern without files, for a
     named file with another suffix, for a link to nothing, and for two URLs that differ in their credentials alone.
     """
     found: dict[str, ListedFile] = {}
-    matches = [match for pattern in patterns for match in _matches(pattern, suffixes, setting)]
+    matches = [match for pattern in patterns for match in _matches(pattern, suffixes, setting, otherwise)]
     for real, entry in sorted(matches, key=lambda match: match[1].path):
         if real not in found or entry.path == real:
             found[real] = entry
@@ -60,11 +66,14 @@ def files(patterns: Sequence[str], suffixes: tuple[str, ...], setting: str = "do
     return listed
 
 
-def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[tuple[str, ListedFile]]:
+def _matches(
+    pattern: str, suffixes: tuple[str, ...], setting: str, otherwise: tuple[str, ...]
+) -> list[tuple[str, ListedFile]]:
     """Return the files of a pattern, each with the path that it has without links."""
     import fsspec
 
-    known = ", ".join(filter(None, suffixes))
+    every = (*suffixes, *otherwise)
+    known = ", ".join(filter(None, every))
     try:
         here = os.path.abspath(os.path.expanduser(pattern)) if "://" not in pattern else whole(pattern)
         fs, path = fsspec.url_to_fs(here)
@@ -75,6 +84,7 @@ def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[tupl
             files = [fs.info(path)]
         else:
             files = list(_below(fs, path, setting, suffixes, set()))
+            files = files or (list(_below(fs, path, setting, otherwise, set())) if otherwise else [])
     except InputError:
         raise
     except Exception as error:  # filesystems raise kinds of their own, for want of credentials and the like
@@ -82,7 +92,7 @@ def _matches(pattern: str, suffixes: tuple[str, ...], setting: str) -> list[tupl
     if not files:
         raise InputError(f"{setting}: {pattern} matches no file{f'; formats are {known}' if known else ''}")
     for entry in files:
-        if not address(entry["name"]).endswith(suffixes):
+        if not address(entry["name"]).endswith(every):
             raise InputError(f"{setting}: {entry['name']} has no known format; these are {known}")
     local = "file" in fs.protocol
     member, sign, archive = whole(pattern).partition("::")  # of zip://MEMBER::ARCHIVE

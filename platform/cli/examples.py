@@ -21,6 +21,7 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
             "ticlm init posts/*.jsonl.gz",
             "ticlm init posts/ --minutes 10 --name posts",
             "ticlm init s3://bucket/folder --minutes 60",
+            "ticlm init posts/ --model my-model/ --as-of 201712",
         ),
     ),
     "plan": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -15,6 +16,8 @@ DATES = (
     *("pubdate", "datetime", "time", "posted_at", "posted", "sent", "updated_at", "updated", "modified", "crawl_date"),
 )
 IDS = ("url", "id", "link", "uri", "guid", "permalink", "message_id", "_id", "uuid", "key", "doi", "name")
+OWN_ID = re.compile(r"(doc|document|post|article|item|record|message|page)_?(id|key|url|uid)")
+"""Other names of ids; those of parents, threads and authors are no ids of documents."""
 SOURCES = (
     *("source", "subreddit", "site", "forum", "domain", "host", "feed", "publisher", "list", "repo", "package"),
     *("category", "section", "channel", "topic", "language", "lang"),
@@ -119,7 +122,8 @@ def _id(values: Mapping[str, Sequence[Any]], rows: int) -> str:
     unique = [
         name
         for name, held in values.items()
-        if len(held) == rows and _rank(name, IDS) < len(IDS) and all(isinstance(one, str | int) for one in held)
+        if len(held) == rows and (_rank(name, IDS) < len(IDS) or OWN_ID.fullmatch(_last(name)))
+        if all(isinstance(one, str | int) for one in held)
         if len(set(held)) > (0.1 if "://" in str(held[0]) else 0.9) * rows
     ]
     return min(unique, key=lambda name: (_rank(name, IDS), name), default="")
@@ -132,7 +136,7 @@ def _source(values: Mapping[str, Sequence[Any]], rows: int) -> str:
         usual = _rank(name, SOURCES) < len(SOURCES)
         names = all(isinstance(value, str) and 0 < len(value) <= 60 for value in held)
         different = len(set(held)) if names else 0
-        most = rows / 3 if usual else min(MOST_SOURCES, rows / 20)
+        most = 0.9 * rows if usual else min(MOST_SOURCES, rows / 20)
         if len(held) >= 0.9 * rows and 1 < different <= most and not isinstance(held[0], date):
             found.append((_rank(name, SOURCES), different, name))
     return min(found)[2] if found and min(found)[0] < len(SOURCES) else ""

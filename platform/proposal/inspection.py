@@ -12,11 +12,11 @@ from datetime import date
 from itertools import islice
 
 from ticlm.core.errors import InputError
-from ticlm.datasets.io import listing, records
+from ticlm.datasets.io import formats, listing, records
 from ticlm.datasets.io.documents import Document, Fields
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.io.file_documents import first_records
-from ticlm.platform.proposal.columns import Roles, roles_of, shown
+from ticlm.platform.proposal.columns import MOST_SOURCES, Roles, roles_of, shown
 
 ARGUMENT = "FILES"
 LOOKED_AT = 16
@@ -78,6 +78,11 @@ class Inspection:
         """The share of the rows that are no documents."""
         return sum(self.bad.values()) / max(1.0, self.read)
 
+    @property
+    def by_source(self) -> bool:
+        """Whether sources are few enough to be shown one by one."""
+        return bool(self.roles.source) and 1 < len(self.sources) <= MOST_SOURCES
+
     def fields(self) -> Fields:
         """Return the settings by which a build reads these files."""
         roles = self.roles
@@ -102,8 +107,12 @@ def inspect(patterns: Sequence[str]) -> Inspection:
     Raises InputError, in a line, for files that are not there or of no known format, if no column holds text or dates,
     if the files have different columns, and if too many rows are no documents.
     """
-    files = listing.files(patterns, records.SUFFIXES, ARGUMENT)
-    found = Inspection(_shortened(patterns, files), len(files), _roles(_spread(files, LOOKED_AT)))
+    files = listing.files(patterns, records.SUFFIXES, ARGUMENT, formats.OTHERS)
+    found = Inspection(
+        _shortened(patterns, files),
+        len(files),
+        _roles(_spread(files, ROWS if files[0].path.endswith(formats.TEXTS) else LOOKED_AT)),
+    )
     some = _spread(files, MOST_FILES)
     quota = max(1 << 16, MOST_TEXT // len(some))
     chance = random.Random(0)  # the same files, the same proposal
@@ -129,7 +138,9 @@ def _roles(files: Sequence[listing.ListedFile]) -> Roles:
             raise InputError(f"{file.path} cannot be read: {error}") from None
     held = {path: found for path, found in rows.items() if found}
     if not held:
-        raise InputError(f"{files[0].path}: no row of it is a JSON object or a row of Parquet, so there is no document")
+        raise InputError(
+            f"{files[0].path}: no row of it is a JSON object, or a row of a table, so there is no document"
+        )
     roles = roles_of([row for found in held.values() for row in found])
     columns = {path: {name for row in found for name in row} for path, found in held.items()}
     first, *others = columns
@@ -140,6 +151,8 @@ def _roles(files: Sequence[listing.ListedFile]) -> Roles:
                 f"{ARGUMENT} are of two kinds: {first} has the columns {shown(sorted(columns[first]))}, {path} has "
                 f"{shown(sorted(columns[path]))}; give those of one kind at a time"
             )
+    if isinstance(roles, str) and first.endswith(formats.TEXTS):
+        raise InputError(f"{first}: no date in its name or folders; 2016-01-04-title.md and 2016/01/x.txt have one")
     if isinstance(roles, str):
         raise InputError(f"{first}: {roles}")
     return roles
@@ -161,7 +174,7 @@ def _count(found: Inspection, file: listing.ListedFile, quota: int, weight: floa
         size += length
         _keep(found.sample, outcome.text, found.documents + rows, chance)
         if size > quota:
-            packed = 1.0 if file.path.endswith(".jsonl") else PACKING
+            packed = 1.0 if file.path.endswith((".jsonl", *formats.OTHERS)) else PACKING
             whole, weight = False, weight * max(1.0, file.size * packed / size)
             break
     found.estimated = found.estimated or not whole
@@ -180,7 +193,7 @@ def _count(found: Inspection, file: listing.ListedFile, quota: int, weight: floa
 def _outcomes(file: listing.ListedFile, fields: Fields) -> Iterator[Document | str]:
     """Yield the documents of a file, and for each row that is none the reason."""
     try:
-        for _, record in records.records(file.path, 0, None, fields.names()):
+        for _, record in formats.rows(file.path, 0, None, fields.names()):
             if isinstance(record, records.BadRecord):
                 yield record.reason
             else:
@@ -209,12 +222,12 @@ def _shortened(patterns: Sequence[str], files: Sequence[listing.ListedFile]) -> 
     """Return the patterns as a recipe has them: where a shell wrote out a glob, the glob, so that later files count
     too."""
     folders = {os.path.dirname(pattern) for pattern in patterns}
-    endings = {next((one for one in records.SUFFIXES if pattern.endswith(one)), "") for pattern in patterns}
+    endings = {next((one for one in formats.SUFFIXES if pattern.endswith(one)), "") for pattern in patterns}
     if len(patterns) < 2 or len(folders) > 1 or len(endings) > 1 or "" in endings or "://" in patterns[0]:
         return tuple(patterns)
     glob = os.path.join(folders.pop(), f"*{endings.pop()}")
     try:
-        same = len(listing.files([glob], records.SUFFIXES, ARGUMENT)) == len(files)
+        same = len(listing.files([glob], formats.SUFFIXES, ARGUMENT)) == len(files)
     except InputError:
         return tuple(patterns)
     return (glob,) if same else tuple(patterns)

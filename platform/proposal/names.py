@@ -29,7 +29,9 @@ def name_of(patterns: Sequence[str]) -> str:
     several = len(patterns) > 1 or any(mark in first for mark in "*?[")
     path = Path(first.partition("://")[2] or first)
     stem = path.resolve().parent.name if several else path.resolve().name
-    plain = re.sub(r"[^a-z0-9._-]+", "-", re.sub(r"\.(jsonl|parquet)(\.gz|\.zst)?$", "", stem.lower())).strip("-._")
+    plain = re.sub(
+        r"[^a-z0-9._-]+", "-", re.sub(r"\.(jsonl|parquet|csv|tsv|txt|md|mbox)(\.gz|\.zst)?$", "", stem.lower())
+    ).strip("-._")
     taken = {*settings.packaged(settings.RECIPES), *settings.packaged(STUDIES)}
     return f"my-{plain}" if plain in taken else plain or "corpus"
 
@@ -43,7 +45,8 @@ def check(name: str, folder: Path, force: bool) -> None:
         raise InputError(f"{folder / there} is there already; give --force to replace it, or another --name")
 
 
-def command_of(patterns: Sequence[str], minutes: float) -> str:
+def command_of(patterns: Sequence[str], minutes: float, model: str = "", as_of: str = "") -> str:
     """Return the command that made a proposal, for the first line of its files."""
     shown = [one if "*" in one else shlex.quote(one) for one in patterns[:3]]
-    return f"ticlm init {' '.join(shown)}{' …' if len(patterns) > 3 else ''} --minutes {minutes:g}"
+    goes_on = f" --model {shlex.quote(model)} --as-of {as_of}" if model else ""
+    return f"ticlm init {' '.join(shown)}{' …' if len(patterns) > 3 else ''} --minutes {minutes:g}{goes_on}"

@@ -59,30 +59,42 @@ class ChosenPeriods:
         return self.amounts[1:]
 
 
-def of_files(found: Inspection, minutes: float) -> ChosenPeriods:
+def of_files(found: Inspection, minutes: float, after: date | None = None) -> ChosenPeriods:
     """Return the calendar for files that were looked at, and a study of so many minutes. Raises as `chosen` does."""
-    return chosen(found.days, datetime.now(UTC).date(), min(MOST, FEWEST + round(0.6 * minutes)), _finest(found))
+    most = min(MOST, FEWEST + round(0.6 * minutes)) if after is None else MOST  # the first span cannot take more
+    return chosen(found.days, datetime.now(UTC).date(), most, _finest(found), after)
 
 
-def chosen(days: Mapping[date, Amount], today: date, most: int, finest: Step = "week") -> ChosenPeriods:
+def chosen(
+    days: Mapping[date, Amount], today: date, most: int, finest: Step = "week", after: date | None = None
+) -> ChosenPeriods:
     """Return the finest calendar of at most `most` periods whose periods all have enough text.
 
-    `finest` is the finest step that the dates tell. The last period is over by `today`. Raises InputError, in a line,
-    for text of one month alone, and if no calendar has enough text.
+    `finest` is the finest step that the dates tell. A model has seen all text before `after`, if that is given: the
+    first span ends there, or what little text is before is left out. The last period is over by `today`. Raises
+    InputError, in a line, for text of one month alone, and if no calendar has enough text.
     """
     days, notes = _without_strays(days)
     if not days or len({(day.year, day.month) for day in days}) < 2:
         when = f"{min(days):%Y%m}" if days else "no month"
         raise InputError(f"all documents are dated {when}: a study needs text of several months; add files of others")
+    if after is not None:
+        days, notes = _known_apart(days, after, notes)
+        after = None if min(days) >= after else after  # it has seen none of this text: nothing is special
     text = _Text(days)
     strict, loose = (DOCUMENTS, BYTES), (LEAST_DOCUMENTS, LEAST_BYTES)
     for least, far in ((strict, FAR), (strict, 1.0), (loose, 1.0)):
         for step in STEPS[STEPS.index(finest) :]:
             if step == "week" and max(days) - min(days) > timedelta(days=300):
                 continue  # quarters of a year: months tell more than a week's noise
-            found = _of_step(step, text, today, most, least, far)
+            found = _of_step(step, text, today, most, least, far, after)
             if found is not None:
                 return _described(found, step, days, notes)
+    if after is not None:
+        raise InputError(
+            f"--as-of: from {after} on there must be two periods with {LEAST_DOCUMENTS} documents and "
+            f"{LEAST_BYTES:,} bytes of text each; the documents are of {min(days)} to {max(days)}"
+        )
     raise InputError(
         f"{text.whole.documents:,.0f} documents with {text.whole.bytes:,.0f} bytes of text are too little to "
         f"learn from: there must be {LEAST_FIRST_BYTES:,} bytes to begin with, and then two periods with "
@@ -91,12 +103,14 @@ def chosen(days: Mapping[date, Amount], today: date, most: int, finest: Step = "
 
 
 def _finest(found: Inspection) -> Step:
+    if found.days and all(day.day == 1 for day in found.days):
+        return "month"  # months as such: 2016-01
     told = resolution(found.roles.format.form)
     return "week" if told is None or not is_coarser(told, "day") else "month" if told == "month" else "year"
 
 
 def _of_step(
-    step: Step, text: _Text, today: date, most: int, least: tuple[int, int], far: float
+    step: Step, text: _Text, today: date, most: int, least: tuple[int, int], far: float, after: date | None = None
 ) -> tuple[Timeline, list[Amount]] | None:
     """Return the periods of this step, or None if some have too little text or there are too few or too many.
 
@@ -105,16 +119,18 @@ def _of_step(
     """
     # Text that ends in July says that the files do: the quarter is not over, whatever today is.
     last = min(today, text.days[-1] + timedelta(days=1 + SLACK[step]))
-    edges = [edge for edge in _edges(step, text.days[0], text.days[-1]) if edge <= last]
+    edges = [edge for edge in _edges(step, text.days[0], text.days[-1], after) if edge <= last]
     fitting = []
-    for at, edge in enumerate(edges[1:-1], 1):
+    for at, edge in enumerate(edges[1:-1] if after is None else edges[1:2], 1):
         ends = edges[at:]
         amounts = [text.between(edges[0], edge), *(text.between(one, two) for one, two in pairwise(ends))]
         while len(amounts) > LEAST_PERIODS and not _enough(amounts[-1], least):  # a last month that is a stub
             amounts.pop()
         away = abs(amounts[0].bytes / text.whole.bytes - FIRST)
-        enough = amounts[0].bytes >= LEAST_FIRST_BYTES and all(_enough(one, least) for one in amounts)
-        if enough and away <= far and LEAST_PERIODS <= len(amounts) <= most:
+        enough = (after is not None or amounts[0].bytes >= LEAST_FIRST_BYTES) and all(
+            _enough(one, least) for one in amounts
+        )
+        if enough and (after is not None or away <= far) and LEAST_PERIODS <= len(amounts) <= most:
             fitting.append((away, ends[: len(amounts)], amounts))
     if not fitting:
         return None
@@ -168,25 +184,46 @@ def _without_strays(days: Mapping[date, Amount]) -> tuple[dict[date, Amount], li
     return dict(days), []
 
 
-def _edges(step: Step, first: date, last: date) -> Iterator[date]:
+def _edges(step: Step, first: date, last: date, after: date | None = None) -> Iterator[date]:
     """Yield the days on which periods of this step may begin, from the one with the first document to the one after
-    the last: Mondays, first days of months, of calendar quarters and of years. The first is that of a month."""
-    if step == "week":
+    the last: Mondays, first days of months, of calendar quarters and of years, or else what is counted from `after`.
+    The first is that of a month."""
+    if after is not None:
+        if first < after:
+            yield first.replace(day=1)
+        yield from _counted(step, after, last)
+    elif step == "week":
         yield first
-        edge = first + timedelta(days=7 - first.weekday())
-        while edge <= last + timedelta(days=7):
-            yield edge
-            edge += timedelta(days=7)
-        return
-    yield first.replace(day=1)
-    months = STEP_MONTHS[step]
-    at = first.year * 12 + (first.month - 1) // months * months + months
-    while True:
-        edge = date(at // 12, at % 12 + 1, 1)
+        yield from _counted(step, first + timedelta(days=7 - first.weekday()), last)
+    else:
+        yield first.replace(day=1)
+        months = STEP_MONTHS[step]
+        at = first.year * 12 + (first.month - 1) // months * months + months
+        yield from _counted(step, date(at // 12, at % 12 + 1, 1), last)
+
+
+def _counted(step: Step, edge: date, last: date) -> Iterator[date]:
+    """Yield a day and those that are whole steps behind it, up to the first one after `last`."""
+    yield edge
+    while edge <= last:
+        at = edge.year * 12 + edge.month - 1 + STEP_MONTHS.get(step, 0)
+        edge = edge + timedelta(days=7) if step == "week" else date(at // 12, at % 12 + 1, 1)
         yield edge
-        if edge > last:
-            return
-        at += months
+
+
+def _known_apart(days: Mapping[date, Amount], after: date, notes: list[str]) -> tuple[Mapping[date, Amount], list[str]]:
+    """Return the days for a model that may have seen all before `after`, without those if they have too little text to
+    be a period."""
+    before = Amount()
+    for day, amount in days.items():
+        if day < after:
+            before.documents += amount.documents
+            before.bytes += amount.bytes
+    if before.documents == 0 or _enough(before, (LEAST_DOCUMENTS, LEAST_BYTES)):
+        return days, notes
+    kept = {day: amount for day, amount in days.items() if day >= after}
+    told = f"{before.documents:,.0f} documents from before {after} are left out: too few to show what the model knows"
+    return kept or days, [*notes, told]
 
 
 def _enough(amount: Amount, least: tuple[int, int]) -> bool:

@@ -13,7 +13,7 @@ from ticlm.core.corpus import INFO, Corpus
 from ticlm.core.store import Store
 from ticlm.datasets.corpus.recipe import FOLDER as RECIPES
 from ticlm.datasets.corpus.recipe import CorpusRecipe
-from ticlm.platform.proposal import names, sizing, speed, text
+from ticlm.platform.proposal import continued, names, prompts, repeats, sentences, sizing, speed, text
 from ticlm.platform.proposal.inspection import Inspection
 from ticlm.platform.proposal.periods import ChosenPeriods
 from ticlm.platform.proposal.sizing import Sizes
@@ -39,7 +39,7 @@ class Proposal:
 
     def sentences(self) -> list[str]:
         """Return the choices in a few sentences."""
-        return text.sentences(self.found, self.chosen, self.sizes)
+        return sentences.of(self.found, self.chosen, self.sizes)
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Return a row for each period: its label, documents, tokens, and tokens that are held out."""
@@ -58,19 +58,28 @@ def propose(
     root: str,
     command: str,
     pace: Callable[[], Pace] | None = None,
+    model: continued.ExistingModel | None = None,
 ) -> Proposal:
     """Return the proposal for files that were looked at, their periods, and minutes of this machine, whose pace is
-    measured. Raises InputError, in a line, if that is too little time."""
-    sizes = sizing.fitted(picked, minutes, speed.cores(), cache(lambda size: _tokens(found, size)), pace or _pace)
+    measured; with a model that exists, it goes on with that. Raises InputError, in a line, if that is too little
+    time."""
+    if model is not None:
+        sizes = continued.fitted(picked, minutes, speed.cores(), model, pace() if pace else continued.pace(model))
+    else:
+        sizes = sizing.fitted(picked, minutes, speed.cores(), cache(lambda size: _tokens(found, size)), pace or _pace)
     version = 1
     while not _is_free(name, version, text.recipe(name, version, command, found, picked, sizes), root):
         version += 1
     recipe = text.recipe(name, version, command, found, picked, sizes)
-    study = text.study(name, names.files_of(name)[0], command, picked, sizes, minutes)
-    if version > 1:
-        study = study.replace(f"\ncorpus: {name}\n", f"\ncorpus: {name}@{version}\n")
-    made = Proposal(name, recipe, study, found, picked, sizes)
-    _check(made)
+    said = prompts.openings(found.sample)
+
+    def study(fitting: Sizes) -> str:
+        corpus = name if version == 1 else f"{name}@{version}"
+        return text.study(name, corpus, names.files_of(name)[0], command, picked, fitting, minutes, said)
+
+    sizes = repeats.settled(sizes, lambda fitting: _read(name, recipe, study(fitting)))
+    made = Proposal(name, recipe, study(sizes), found, picked, sizes)
+    _read(name, recipe, made.study)
     return made
 
 
@@ -107,11 +116,11 @@ def _is_free(name: str, version: int, recipe: str, root: str) -> bool:
         return Corpus.open(store.uri()).info.recipe == settings.load(CorpusRecipe, str(file), RECIPES).identity
 
 
-def _check(made: Proposal) -> None:
-    """Read the files as `ticlm run` will; a fault in them is ours, and should show here."""
+def _read(name: str, recipe: str, study: str) -> studies.Study:
+    """Return the study as `ticlm run` will read it; a fault in either file is ours, and should show here."""
     with TemporaryDirectory(prefix="ticlm-init-") as folder:
-        for file, content in made.files.items():
-            Path(folder, file).write_text(content)
-        recipe, study = (str(Path(folder, file)) for file in names.files_of(made.name))
-        settings.load(CorpusRecipe, recipe, RECIPES)
-        studies.load(study)
+        files = [Path(folder, file) for file in names.files_of(name)]
+        for file, content in zip(files, (recipe, study)):
+            file.write_text(content)
+        settings.load(CorpusRecipe, str(files[0]), RECIPES)
+        return studies.load(str(files[1]))

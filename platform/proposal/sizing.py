@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from ticlm.core.errors import InputError
 from ticlm.platform.models.presets import preset_size
 from ticlm.platform.models.settings import PresetModel
+from ticlm.platform.proposal import prompts
 from ticlm.platform.proposal.periods import ChosenPeriods
 from ticlm.platform.proposal.speed import Pace
 
@@ -39,6 +41,18 @@ FEW_ROWS = 96
 """Evaluation rows of a period where time is short: errors are 1.4 times those of ROWS."""
 
 
+class SizedModel(Protocol):
+    """A model whose sizes are known."""
+
+    @property
+    def parameters(self) -> int:
+        """Its weights."""
+
+    @property
+    def peak(self) -> float:
+        """The peak of the rate at which such models are trained first."""
+
+
 @dataclass(frozen=True)
 class TinyModel:
     """A model of the preset `tiny` with other sizes, and the vocabulary that goes with it."""
@@ -65,6 +79,12 @@ class TinyModel:
         return PresetModel.model_validate({"name": "tiny", "changes": self.changes})
 
     @property
+    def peak(self) -> float:
+        """The peak of its first round: .04 is near the best for models of 32 to 48 units (docs/sizing.md). Wider ones
+        want less, in proportion."""
+        return 0.04 * min(1.0, 64 / self.hidden)
+
+    @property
     def parameters(self) -> int:
         size = preset_size(self.model, self.vocabulary)
         assert size is not None
@@ -89,7 +109,7 @@ LADDER = (
 class Sizes:
     """All numbers of a proposal. `seconds` are those that building, training, and scoring should take."""
 
-    shape: TinyModel
+    shape: SizedModel
     bytes_per_token: float
     tokens: tuple[int, ...]
     """Tokens of text by period, held-out text included."""
@@ -103,6 +123,12 @@ class Sizes:
     oracle: bool
     ray: bool
     seconds: dict[str, float]
+    oracle_updates: int | None = None
+    """Tokens that the last Oracle has in place of the updates', if those would show it a small period too often."""
+    length: int = LENGTH
+    """Tokens of a row."""
+    repeats: float = 0.0
+    """How often an Oracle would see the smallest period, if it is left out for that."""
 
     @property
     def train(self) -> tuple[int, ...]:
@@ -123,23 +149,33 @@ class Sizes:
         return self.initial / self.train[0]
 
     @property
+    def oracle_tokens(self) -> int:
+        """Tokens of the last Oracle: those of a run, or fewer."""
+        return self.initial + (self.updates if self.oracle_updates is None else self.oracle_updates)
+
+    @property
     def trained(self) -> int:
         """Tokens that all rounds of the study train on: a first model, two methods, and the last Oracle."""
-        return self.initial + 2 * self.updates + (self.initial + self.updates if self.oracle else 0)
+        return self.initial + 2 * self.updates + (self.oracle_tokens if self.oracle else 0)
+
+    @property
+    def checkpoints(self) -> int:
+        """Models that are scored."""
+        return 1 + 2 * (len(self.tokens) - 1) + self.oracle
 
     @property
     def scored(self) -> int:
         """Tokens that are scored: each checkpoint on each period."""
-        rows = sum(min(self.max_rows, max(1, round(count * self.eval / LENGTH))) for count in self.tokens)
-        return (1 + 2 * (len(self.tokens) - 1) + self.oracle) * rows * LENGTH
+        rows = sum(min(self.max_rows, max(1, round(count * self.eval / self.length))) for count in self.tokens)
+        return self.checkpoints * rows * self.length
 
     def work(self, speed: Pace) -> tuple[float, float]:
         """Return the seconds of all training and of all scoring, one after the other on one core."""
-        parameters, step = self.shape.parameters, self.batch_rows * LENGTH
+        parameters, step = self.shape.parameters, self.batch_rows * self.length
         steps, blocks = self.trained / step, self.scored / step
-        return steps * speed.training_s(parameters, self.batch_rows), blocks * speed.scoring_s(
-            parameters, self.batch_rows
-        )
+        written = self.checkpoints * prompts.MOST * prompts.TOKENS * speed.scoring_s(parameters, 1)
+        scoring = blocks * speed.scoring_s(parameters, self.batch_rows)
+        return steps * speed.training_s(parameters, self.batch_rows), scoring + written
 
     @property
     def minutes(self) -> float:
@@ -147,9 +183,8 @@ class Sizes:
 
     @property
     def first_rate(self) -> float:
-        """The peak of the first round: .04 is near the best for models of 32 to 48 units (docs/sizing.md). Wider ones
-        want less, in proportion."""
-        return _round(0.04 * min(1.0, 64 / self.shape.hidden))
+        """The peak of the first round."""
+        return _round(self.shape.peak)
 
     @property
     def rates(self) -> tuple[float, float]:
@@ -157,7 +192,7 @@ class Sizes:
 
         On the posts of docs/sizing.md a 32nd and an eighth are best; higher ones forget more than they learn.
         """
-        return _round(self.first_rate / 16), _round(self.first_rate / 8)
+        return _round(self.shape.peak / 16), _round(self.shape.peak / 8)
 
 
 def fitted(
@@ -201,7 +236,7 @@ def _wanted(shape: TinyModel, chosen: ChosenPeriods, size: float, minutes: float
     epochs = min(UPDATE_EPOCHS, 3 * initial / max(1, sum(sizes.train[1:])))
     sizes = replace(sizes, initial=initial, update_epochs=_round(epochs))
     steps = sizes.update_epochs * min(sizes.train[1:]) / LENGTH / 4
-    return replace(sizes, batch_rows=16 if steps > 400 else 8 if steps > 200 else 4)
+    return replace(sizes, batch_rows=16 if steps > 400 else 8 if steps > 200 else 4 if steps > 24 else 2)
 
 
 def _whole(sizes: Sizes) -> list[Sizes]:

@@ -24,6 +24,10 @@ def init(
     ],
     minutes: Annotated[float, typer.Option(help="Minutes that `ticlm run` should take on this machine.")] = 20.0,
     name: Annotated[str, typer.Option(help="Name of the corpus and of the study; by default that of the folder.")] = "",
+    model: Annotated[str, typer.Option(metavar="FOLDER", help="Go on with this Hugging Face causal model.")] = "",
+    as_of: Annotated[
+        str, typer.Option(metavar="YYYYMM", help="The last month whose text that model may have seen.")
+    ] = "",
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write the two files into.")] = Path("."),
     force: Annotated[bool, typer.Option("--force", help="Replace files of this name.")] = False,
     root: Root = "runs",
@@ -34,21 +38,26 @@ def init(
     the calendar, splits, model, budgets and rates for the minutes that the study may take.
     """
     from ticlm.core.errors import InputError
+    from ticlm.core.periods import span
     from ticlm.platform.cli.console import console, say, waiting
-    from ticlm.platform.proposal import names, periods
+    from ticlm.platform.proposal import continued, names, periods
     from ticlm.platform.proposal.inspection import inspect
 
     if not SHORTEST <= minutes <= LONGEST:
         raise InputError(f"--minutes must be from {SHORTEST:g} to {LONGEST:g}, got {minutes:g}")
+    continued.check(model, as_of)
     chosen = name or names.name_of(files)
     names.check(chosen, out, force)
     with waiting("looking at the files"):
         found = inspect(files)
-        picked = periods.of_files(found, minutes)
+        after = span(as_of)[1] if as_of else None
+        picked = periods.of_files(found, minutes, after)
     from ticlm.platform.proposal import proposal  # what refuses files need not wait for the settings of studies
 
     with waiting("measuring this machine"):
-        made = proposal.propose(found, picked, minutes, chosen, absolute(root), names.command_of(files, minutes))
+        known = continued.existing(model, as_of, found.sample) if model else None
+        command = names.command_of(files, minutes, model, as_of)
+        made = proposal.propose(found, picked, minutes, chosen, absolute(root), command, model=known)
     written = proposal.write(made, out, force)
     console().print(_table(made))
     for line in made.sentences():

@@ -15,7 +15,7 @@ from ticlm.core.periods import Calendar, Period, span
 from ticlm.core.store import Store
 from ticlm.datasets.corpus.ledger.history import BuildHistory
 from ticlm.datasets.corpus.recipe import CorpusRecipe
-from ticlm.datasets.io import records
+from ticlm.datasets.io import formats
 from ticlm.datasets.io.documents import Document, Input, input_files
 from ticlm.datasets.io.file_documents import FileDocuments
 
@@ -80,7 +80,7 @@ def _entries(
             if not isinstance(recipe.documents, FileDocuments):
                 kind = getattr(recipe.documents, "kind", type(recipe.documents).__name__)
                 raise InputError(f"{name} is none of the inputs of {recipe.id}, whose documents are of kind {kind}")
-            real[place] = input_files([name], records.SUFFIXES, "FILE")[0]
+            real[place] = input_files([name], formats.SUFFIXES, "FILE")[0]
             unlisted.append(name)
         found[place] = real[place]
     return list(found.values()), tuple(unlisted)

@@ -223,12 +223,12 @@ def test_inputs_are_files_once_each_with_what_changes_when_they_do(tmp_path: Pat
         ("none/*.jsonl", "matches no file"),
         ("none", "matches no file"),
         ("", "matches no file"),
-        ("*.txt", "has no known format; these are .jsonl, .jsonl.gz"),
+        ("*.html", "has no known format; these are .jsonl, .jsonl.gz"),
         ("nowhere://x", "cannot be listed"),
     ],
 )
 def test_paths_without_documents_are_refused_in_one_line(tmp_path: Path, path: str, message: str) -> None:
-    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "a.html").write_text("x")
     with pytest.raises(InputError, match=message) as error:
         FileDocuments(paths=(path if "://" in path else f"{tmp_path}/{path}",)).inputs(Calendar())
     assert "\n" not in str(error.value)

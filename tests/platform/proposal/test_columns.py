@@ -65,3 +65,13 @@ def test_a_source_is_a_name_that_many_rows_share() -> None:
 
 def test_rows_without_text_are_refused_with_the_names_of_their_columns() -> None:
     assert roles_of(rows(n=1, date=day)) == "no column holds text; its columns are n, date"
+
+
+def test_an_id_may_be_named_after_what_it_names_and_sources_may_be_many() -> None:
+    rows = [
+        {"content": "some words here", "created_utc": 1.6e9 + at, "doc_key": f"k{at}", "channel": f"c{at // 2}"}
+        for at in range(100)
+    ]
+    found = roles_of(rows)
+    assert isinstance(found, Roles)
+    assert (found.id, found.source) == ("doc_key", "channel")

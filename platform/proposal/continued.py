@@ -1,0 +1,137 @@
+"""A study that goes on with a model which exists already: what is known of the model, and the sizes that fit it."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ticlm.core.errors import InputError
+from ticlm.core.periods import span
+from ticlm.core.store import Store
+from ticlm.platform.proposal import sizing
+from ticlm.platform.proposal.periods import ChosenPeriods
+from ticlm.platform.proposal.sizing import Sizes
+from ticlm.platform.proposal.speed import Pace
+
+BATCH_ROWS = 4
+"""Rows of a step: updates are short, and many small steps say more than few large ones."""
+LEAST_STEPS = 12
+"""Steps of the smallest update at least: plans warn below 10."""
+UPDATE_EPOCHS = (2.0, 1.0, 0.5, 0.25, 0.1, 0.05)
+"""Passes over each period's text, the most first, until they fit into the minutes."""
+
+
+@dataclass(frozen=True)
+class ExistingModel:
+    """A causal model in a folder. `as_of` is the last month whose text it may have seen."""
+
+    path: str
+    as_of: str
+    parameters: int
+    vocabulary: int
+    window: int
+    bytes_per_token: float
+
+    @property
+    def peak(self) -> float:
+        """The rate at which models of this size are usually trained first (Kaplan et al. 2020, appendix D.6)."""
+        return max(1e-4, 0.003239 - 0.0001395 * math.log(self.parameters))
+
+    @property
+    def after(self) -> date:
+        """The first day after the last month that it may have seen."""
+        return span(self.as_of)[1]
+
+
+def check(model: str, as_of: str) -> None:
+    """Raise InputError if one is given without the other, or if the month is none."""
+    if model and not as_of:
+        raise InputError(
+            f"--model {model} needs --as-of YYYYMM, the last month whose text the model may have seen: a model that "
+            "has seen a text already cannot show what an update with it is worth"
+        )
+    if as_of and not model:
+        raise InputError("--as-of goes with --model FOLDER")
+    if as_of and re.fullmatch(r"(19|20)\d\d(0[1-9]|1[0-2])", as_of) is None:
+        raise InputError(f"--as-of must be a month such as 201712, got {as_of}")
+
+
+def existing(path: str, as_of: str, sample: list[str]) -> ExistingModel:
+    """Return what is known of the model in a folder, whose tokenizer is tried on texts.
+
+    Raises InputError, in a line, if it is no causal model with a tokenizer.
+    """
+    from tokenizers import Tokenizer
+
+    from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer
+    from ticlm.platform.models import build, folder_files
+    from ticlm.platform.models.settings import FolderModel
+
+    objective = folder_files.objective(Store(path))
+    if objective.encoder_decoder:
+        raise InputError(f"--model {path}: an encoder–decoder; only causal models can go on with texts here")
+    with TemporaryDirectory(prefix="ticlm-init-") as folder:
+        store = Store(folder)
+        info = PretrainedTokenizer(name=path, as_of=as_of).save(store)
+        tokenizer = Tokenizer.from_file(str(next(Path(folder).rglob("tokenizer.json"))))
+    tokenizer.no_truncation()
+    made = build.config(FolderModel(path=path, as_of=as_of), info.vocab_size)
+    texts = sample[:200]
+    tokens = sum(len(one.ids) for one in tokenizer.encode_batch(texts))
+    window = next((int(found) for name in _WINDOWS if (found := getattr(made, name, None))), sizing.LENGTH)
+    parameters = build.count_parameters(made, objective)
+    size = sum(len(text.encode()) for text in texts) / max(1, tokens)
+    return ExistingModel(path, as_of, parameters, made.vocab_size, window, size)
+
+
+_WINDOWS = ("max_position_embeddings", "n_positions", "n_ctx")
+
+
+def pace(model: ExistingModel) -> Pace:
+    """Return the pace of this machine with the model, measured with random tokens."""
+    from ticlm.platform.models.settings import FolderModel
+    from ticlm.platform.proposal import speed
+
+    folder, rows = FolderModel(path=model.path, as_of=model.as_of), BATCH_ROWS
+    seconds = speed.step_seconds(folder, model.vocabulary, rows, min(sizing.LENGTH, model.window))
+    training, scoring = (one / model.parameters / rows for one in seconds)
+    return Pace((0.0, training), (0.0, scoring))
+
+
+def fitted(chosen: ChosenPeriods, minutes: float, cores: int, model: ExistingModel, speed: Pace) -> Sizes:
+    """Return the sizes of a study that fits into the minutes. Raises InputError if updates would have too few steps."""
+    ray = minutes >= sizing.RAY_FROM and cores > 1
+    whole = sum(amount.bytes for amount in chosen.amounts)
+    fixed = {"build": 3 + whole / sizing.BUILD_BYTES, "start and page": sizing.RAY_S if ray else sizing.PROCESS_S}
+    lanes = (min(sizing.LANES, cores) if ray else 1) * sizing.REACHED
+    length = min(sizing.LENGTH, model.window)
+    tokens = tuple(round(amount.bytes / model.bytes_per_token) for amount in chosen.amounts)
+    later = sorted(tokens[1:])
+    share = min(0.25, max(0.05, round(sizing.ROWS * length / max(1, later[len(later) // 2]), 2)))
+    tune = max(0.02, round(share / 3, 2))
+    base = Sizes(
+        model, model.bytes_per_token, tokens, share, tune, 0, 0.0, 192, BATCH_ROWS, False, ray, {}, length=length
+    )
+    needed = 0.0
+    for epochs in UPDATE_EPOCHS:
+        for rows in (192, 96, 48):
+            sizes = replace(base, update_epochs=epochs, max_rows=rows)
+            if epochs * min(sizes.train[1:]) < LEAST_STEPS * BATCH_ROWS * length:
+                continue
+            training, scoring = (seconds / lanes for seconds in sizes.work(speed))
+            needed = (sum(fixed.values()) + training + scoring) / 60
+            if needed <= minutes:
+                return replace(sizes, seconds={**fixed, "training": training, "scoring": scoring})
+    if not needed:
+        raise InputError(f"the smallest {chosen.step} has {min(tokens[1:]):,} tokens, too few for an update")
+    raise InputError(f"--minutes {minutes:g}: the smallest study of this model takes about {needed * 1.1:.1f} here")
+
+
+def as_of(chosen: ChosenPeriods, model: ExistingModel) -> str:
+    """Return the period that stands for what the model has seen: the first one of the calendar if that ends with it."""
+    first = chosen.timeline.periods[0]
+    return first.label if first.end <= model.after else model.as_of

@@ -1,0 +1,121 @@
+"""Tables, mail, and texts whose date is in their path are documents; what is none is counted and says why."""
+
+from __future__ import annotations
+
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar
+from ticlm.datasets.io import formats
+from ticlm.datasets.io.documents import Bad, Document, Fields
+from ticlm.datasets.io.file_documents import FileDocuments
+
+
+def read(*paths: Path, **fields: str) -> list[Document | Bad]:
+    reader = FileDocuments(paths=tuple(map(str, paths)), fields=Fields(**fields))
+    inputs = reader.inputs(Calendar())
+    reader.check(inputs)
+    return [found for entry in inputs for piece in reader.pieces(entry) for found in reader.read(piece)]
+
+
+def of(found: Document | Bad) -> tuple[str, ...]:
+    """What a document holds, or why it is none."""
+    if isinstance(found, Bad):
+        return (found.reason,)
+    return (found.text, found.id, found.timestamp.date().isoformat(), found.source)
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def mail(subject: str, body: str, **headers: str) -> bytes:
+    message = EmailMessage()
+    message["Subject"] = subject
+    for name, value in headers.items():
+        message[name.replace("_", "-")] = value
+    message.set_content(body)
+    return b"From someone Mon Jan  4 00:00:00 2016\n" + bytes(message) + b"\n"
+
+
+@pytest.mark.parametrize(("ending", "mark"), [("csv", ","), ("tsv", "\t")])
+def test_rows_of_a_table_are_documents(ending: str, mark: str, tmp_path: Path) -> None:
+    lines = [["day", "id", "said"], ["2016-01-04", "1", '"two\nlines"'], ["2016-02-05", "2", "one"], ["2016-02-05"]]
+    path = written(tmp_path, f"a.{ending}", "\n".join(map(mark.join, lines)) + "\n")
+    first, second, third = read(path, text="said", timestamp="day", id="id")
+    assert of(first) == ("two\nlines", "1", "2016-01-04", "")
+    assert of(second) == ("one", "2", "2016-02-05", "")
+    assert isinstance(third, Bad) and third.where == f"{path}:5"
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("blog/2016-01-04-title.md", ("2016-01-04", "blog/2016-01-04-title.md", "blog")),
+        ("here/blog/2016/01/04/x.txt", ("2016-01-04", "blog/2016/01/04/x.txt", "blog")),
+        ("2020-01-01/blog/20160104.txt", ("2016-01-04", "blog/20160104.txt", "blog")),
+        ("blog/2016/01/x.txt", ("2016-01", "blog/2016/01/x.txt", "blog")),
+        ("2016-01-04.txt", ("2016-01-04", "2016-01-04.txt", "")),
+        ("blog/about.md", (None, "about.md", "")),
+        ("blog/1234567.md", (None, "1234567.md", "")),
+    ],
+)
+def test_a_path_tells_the_date_and_a_name_that_stays(path: str, told: tuple[str | None, str, str]) -> None:
+    found = formats.of_path(path)
+    assert (found.get("timestamp"), found["url"], found["source"]) == told
+
+
+def test_a_folder_of_texts_is_a_document_a_file(tmp_path: Path) -> None:
+    written(tmp_path, "blog/2016-01-04-a.md", "\ufeffHello there.")
+    written(tmp_path, "blog/2016-02-30-b.md", "No such day.")
+    written(tmp_path, "blog/2016-03-01-c.txt", b"\xff\xfe\xfa")
+    written(tmp_path, "blog/about.md", "No day.")
+    found = [of(one) for one in read(tmp_path)]
+    assert found[0] == ("Hello there.", "blog/2016-01-04-a.md", "2016-01-04", "blog")
+    assert [reason for (reason,) in found[1:]] == ["unreadable date", "unreadable text", "without date"]
+
+
+def test_texts_beside_records_of_a_folder_are_left_alone(tmp_path: Path) -> None:
+    written(tmp_path, "a.jsonl", '{"text": "some", "timestamp": "2016-01-04", "url": "u"}\n')
+    written(tmp_path, "README.md", "What this is.")
+    assert [of(one)[1] for one in read(tmp_path)] == ["u"]
+
+
+def test_messages_of_mail_are_documents(tmp_path: Path) -> None:
+    date = "Mon, 04 Jan 2016 23:30:00 -0500"
+    content = (
+        mail("Übung", "First line\n\nFrom here on, a body.\n", Date=date, Message_ID="<a@x.org>", List_Id="L <l.x.org>")
+        .replace(b"\n\nFrom here", b"\n\n>From here")
+        + mail("No date", "Some words")
+        + mail("Wrong date", "Some words", Date=date).replace(date.encode(), b"some day")
+        + mail("Empty", "", Date=date)
+    )  # fmt: skip
+    first, *others = map(of, read(written(tmp_path, "list.mbox", content)))
+    assert first == ("Übung\n\nFirst line\n\nFrom here on, a body.", "a@x.org", "2016-01-05", "l.x.org")
+    assert others == [("without date",), ("unreadable date",), ("without text",)]
+
+
+def test_mail_of_html_alone_has_no_text_and_broken_mail_costs_itself(tmp_path: Path) -> None:
+    date = "Mon, 04 Jan 2016 23:30:00 -0500"
+    html = mail("Page", "<b>hello</b>", Date=date).replace(b"text/plain", b"text/html")
+    broken = mail("Broken", "words", Date=date).replace(b"utf-8", b"no-such-charset")
+    path = written(tmp_path, "list.mbox", html + broken + mail("Good", "words", Date=date))
+    assert [of(one)[0] for one in read(path)] == ["without text", "unreadable mail", "Good\n\nwords"]
+
+
+def test_a_file_that_is_no_mail_is_one_bad_record(tmp_path: Path) -> None:
+    assert [of(one)[0] for one in read(written(tmp_path, "x.mbox", "just words\n" * 9))] == [
+        "no mail: its first line does not begin with 'From '"
+    ]
+    assert read(written(tmp_path, "empty.mbox", b"")) == []
+
+
+def test_texts_without_a_date_are_refused_with_a_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"about.md: none of its rows has a value in 'timestamp'"):
+        read(written(tmp_path, "about.md", "No day."))

@@ -1,0 +1,115 @@
+"""A proposal for a model that exists goes on with it: its tokenizer and window, low rates, and no Oracle."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from tests.support.speakers import speaker, tiny_t5
+
+from ticlm.core import settings
+from ticlm.core.errors import InputError
+from ticlm.datasets.corpus import build
+from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
+from ticlm.platform.proposal import continued, periods, proposal
+from ticlm.platform.proposal.continued import ExistingModel
+from ticlm.platform.proposal.inspection import Inspection, inspect
+from ticlm.platform.proposal.proposal import Proposal
+from ticlm.platform.proposal.speed import Pace
+from ticlm.platform.study import settings as studies
+
+TEXT = "The weather of this week was warm and wet, but it will be cold on days that come after rain. " * 3
+FAST, SLOW = Pace((0.0, 1e-7), (0.0, 3e-8)), Pace((0.0, 1.0), (0.0, 0.3))
+
+
+@pytest.fixture(scope="module")
+def posts(tmp_path_factory: pytest.TempPathFactory) -> Inspection:
+    """A post a day over two years."""
+    folder = tmp_path_factory.mktemp("posts")
+    days = [date(2018, 1, 1) + timedelta(days=at) for at in range(730)]
+    lines = [json.dumps({"text": f"{TEXT} {day}", "date": f"{day}", "url": f"p{day}"}) + "\n" for day in days]
+    (folder / "a.jsonl").write_text("".join(lines))
+    return inspect([str(folder / "a.jsonl")])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(speaker(tmp_path_factory.mktemp("models") / "mine", window=48))
+
+
+def proposed(posts: Inspection, folder: str, as_of: str, root: Path, pace: Pace = FAST) -> Proposal:
+    known = continued.existing(folder, as_of, posts.sample)
+    picked = periods.of_files(posts, 5, known.after)
+    return proposal.propose(posts, picked, 5, "posts", str(root), "ticlm init", lambda: pace, known)
+
+
+def test_the_first_span_is_what_the_model_has_seen(posts: Inspection, folder: str, tmp_path: Path) -> None:
+    made = proposed(posts, folder, "201811", tmp_path)
+    recipe_file, study_file = proposal.write(made, tmp_path, force=False)
+    recipe, study = settings.load(CorpusRecipe, str(recipe_file), FOLDER), studies.load(str(study_file))
+    assert made.chosen.timeline.labels[:2] == ("201801-201811", "201812-201902")
+    assert study.initial.budget == 0
+    assert (recipe.tokenizer.kind, recipe.length, study.length) == ("pretrained", 48, 48)
+    assert [method.name for method in study.methods] == ["cyclic-cosine", "replay-half"]
+    assert all(len(line) <= 140 for line in (made.recipe + made.study).splitlines())
+
+
+def test_the_study_runs_as_it_is_written(posts: Inspection, folder: str, tmp_path: Path) -> None:
+    from ticlm.platform.run import driver
+    from ticlm.platform.study import plan
+
+    recipe_file, study_file = proposal.write(proposed(posts, folder, "201811", tmp_path), tmp_path, force=False)
+    root = str(tmp_path / "runs")
+    build.build(settings.load(CorpusRecipe, str(recipe_file), FOLDER), root)
+    less = ["continual_tokens={steps: 8}", "first_periods=2", "resources.trainer=process", "methods=[replay-half]"]
+    found = plan.make(studies.load(str(study_file), less, root), root)
+    driver.run(found)
+    assert all(found.done(key) for key in plan.make(found.study, root).tree.rounds)
+
+
+def test_a_model_that_saw_none_of_the_text_is_trained_on_all_of_it(
+    posts: Inspection, folder: str, tmp_path: Path
+) -> None:
+    made = proposed(posts, folder, "201001", tmp_path)
+    assert "as_of: 201001" in made.study
+    assert len(made.chosen.timeline.labels) > 2
+
+
+@pytest.mark.parametrize("as_of", ["201911", "202501"])
+def test_too_little_text_after_the_model_is_refused(posts: Inspection, as_of: str) -> None:
+    with pytest.raises(InputError, match=r"--as-of: from 20\d\d-\d\d-01 on there must be two periods with 8 documents"):
+        periods.of_files(posts, 5, date(int(as_of[:4]), int(as_of[4:]), 1))
+
+
+def test_a_model_too_slow_for_the_minutes_is_refused_with_those_that_it_needs(
+    posts: Inspection, folder: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r"--minutes 5: the smallest study of this model takes about [\d.]+ here"):
+        proposed(posts, folder, "201811", tmp_path, SLOW)
+
+
+@pytest.mark.parametrize(
+    ("model", "as_of", "said"),
+    [
+        ("mine", "", r"--model mine needs --as-of YYYYMM, the last month whose text the model may have seen"),
+        ("", "201801", r"--as-of goes with --model FOLDER"),
+        ("mine", "201813", r"--as-of must be a month such as 201712, got 201813"),
+    ],
+)
+def test_a_model_and_its_month_go_together(model: str, as_of: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        continued.check(model, as_of)
+
+
+def test_what_is_no_causal_model_is_refused(posts: Inspection, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no config.json there, so no model folder"):
+        continued.existing(str(tmp_path), "201801", posts.sample)
+    with pytest.raises(InputError, match="an encoder–decoder; only causal models"):
+        continued.existing(str(tiny_t5(tmp_path / "t5")), "201801", posts.sample)
+
+
+def test_larger_models_get_lower_rates() -> None:
+    small, large = (ExistingModel("m", "201801", size, 50_000, 2_048, 4.0) for size in (10**6, 10**9))
+    assert small.peak > large.peak > 1e-4
