@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.speakers import speaker, tiny_t5
+from speakers import speaker, tiny_t5
 
 from ticlm.core import settings
 from ticlm.core.errors import InputError
