@@ -43,6 +43,8 @@ OUTSIDE, NOWHERE, SECRET, SPECIAL = (
 )
 ENVIRONMENT, DATA = "virtual environments", "data (name what the code needs with --data)"
 CACHE = "__pycache__"
+PAGES = "docs"
+"""The documentation, which no job reads."""
 SHOWN = 12
 """Most names in a line about what is sent or stays here."""
 
@@ -100,7 +102,8 @@ def packed(
         _named(parcel, text, modules)
     parcel.left_out[DATA] = [place for place in parcel.left_out.get(DATA, ()) if place not in parcel.files]
     if own is not None:
-        for entry in sorted(one for one in own.iterdir() if one.name != CACHE):  # folders of a checkout are links
+        for entry in sorted(one for one in own.iterdir() if one.name not in (CACHE, PAGES)):
+            # folders of a checkout are links
             root = entry.resolve()
             walk = _Walk(parcel, root if root.is_dir() else root.parent, OWN)
             walk.entry(f"{own.name}/{entry.name}", entry, entry.name)

@@ -59,9 +59,10 @@ def table(summary: pd.DataFrame, sources: bool = False, results: Sequence[StudyR
 
 def _said_once(table: TextTable) -> TextTable:
     """Return a table without the quantity that its title names in its headings, which would wrap to four lines."""
-    said = table.title.partition(", relative to")[0]
+    measured = table.title.partition(", relative to")[0]
     return replace(
-        table, groups=tuple((name.replace(f": {said[:1].lower()}{said[1:]}", ""), n) for name, n in table.groups)
+        table,
+        groups=tuple((name.replace(f": {measured[:1].lower()}{measured[1:]}", ""), n) for name, n in table.groups),
     )
 
 

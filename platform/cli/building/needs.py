@@ -91,7 +91,9 @@ class Needs:
         known = recipe or name.partition("@")[0]
         root = "" if self.root == "runs" else f" --root {self.root}"
         if recipe is None and known not in settings.packaged(RECIPES):
-            return f"no recipe of this name is packaged; ticlm data build RECIPE{root}"
+            return (
+                f"not there yet, and no recipe of this name is packaged; build it with: ticlm data build RECIPE{root}"
+            )
         required = re.search(r": ([\w.]+): is required", error)
         if required is None:
             return f"{error}; then ticlm data build {known}{root}"

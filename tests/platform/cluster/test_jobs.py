@@ -452,7 +452,7 @@ def test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run(
 @on_a_cluster
 def test_a_job_ends_as_its_command_does(cluster: Cluster, s3_bucket: str) -> None:
     ended, said = cluster.end(*cluster.submit(f"{s3_bucket}/empty", "--set", "corpus=nothing"))
-    assert ended == 2 and "corpus nothing: not there yet" in last_line(said) and is_log(said), said
+    assert ended == 2 and "corpus nothing@1: not there yet" in last_line(said) and is_log(said), said
     ended, said = cluster.end(*cluster.submit(f"{s3_bucket}/empty", "--python", "no-such-python"))
     assert ended == 127 and "no-such-python" in last_line(said)
 
@@ -463,7 +463,7 @@ def test_a_class_of_the_users_own_goes_along(cluster: Cluster, s3_bucket: str) -
     (cluster.folder / "mine.py").write_text(MINE)
     method = "methods=[{base: replay-half, replay: {kind: 'mine:LastReplay'}}]"
     ended, printed = cluster.end(*cluster.submit(f"{s3_bucket}/empty", "--set", "corpus=nothing", "--set", method))
-    assert ended == 2 and "corpus nothing: not there yet" in last_line(printed), printed
+    assert ended == 2 and "corpus nothing@1: not there yet" in last_line(printed), printed
 
 
 @on_a_cluster

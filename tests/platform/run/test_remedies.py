@@ -211,6 +211,22 @@ TABLE = {
         "tests/platform/eval/test_again.py::test_a_cell_has_the_same_value_again_and_nothing_is_written"
     ),
     "--on, --task and --seed say what to score again: give --again METHOD@PERIOD too": SETTING,
+    "no corpus {}{}, and the study names no recipe to build it with; say recipe: FILE": SETTING,
+    "not there yet, and no recipe of this name is packaged; build it with: ticlm data build RECIPE{}": SETTING,
+    "the name that a document keeps when it is seen again": "a comment of a recipe",
+    "tokenizer.name: {}: no corpus with a tokenizer at {}; build it with: {}": SETTING,
+    "{} is damaged; remove it: the next run of the study writes it again": (
+        "tests/platform/results/test_begun.py"
+        "::test_a_damaged_file_is_named_and_once_it_is_removed_the_next_run_writes_it_again"
+    ),
+    "{} is not built yet in {}; build it first: ticlm data build {} --root {}": (
+        "tests/platform/cli/building/test_append.py::test_a_corpus_that_is_not_built_yet_is_built_first"
+    ),
+    "{} was killed about {} ago; the same command goes on from there": NEWS,
+    "{}: first_periods ends the study before a new period; remove it": SETTING,
+    "{}: {} is not over: it ends on {}; append it then": (
+        "tests/platform/cli/building/test_append.py::test_a_file_of_another_time_is_refused_in_one_line"
+    ),
 }
 
 REMEDY = re.compile(
