@@ -360,7 +360,7 @@ def test_a_server_that_is_slow_busy_broken_or_speaks_another_language_costs_only
         ({"prompts": "mine.yaml"}, "prompts needs chat"),
         ({"judge": CHAT["chat"]}, "judge needs chat"),
         ({"months": "%Y"}, "must write February and March differently"),
-        ({"changes": "nowhere"}, r"nowhere: no examples there"),
+        ({"changes": "nowhere"}, r"nowhere@1: no examples there"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_in_a_line(tmp_path: Path, given: dict[str, Any], said: str) -> None:
