@@ -33,7 +33,7 @@ def test_without_a_reference_values_are_raw_and_the_note_says_so() -> None:
     result = made_up("raw", MONTHS, cutoffs=(), reference=False)
     (chart,) = charts(result)
     assert chart.y.line is None and chart.y.label == "mean log-perplexity, nats, lower is better"
-    assert "there is no reference" in part([result], [views(result)]).sections[0].notes[0]
+    assert "There is no reference" in part([result], [views(result)]).sections[0].notes[0]
 
 
 def test_there_is_a_chart_for_each_evaluation_and_none_for_its_sources() -> None:

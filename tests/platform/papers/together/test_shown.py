@@ -248,7 +248,7 @@ def test_studies_stand_side_by_side_with_their_names(report: Report) -> None:
 
 def test_a_report_of_one_benchmark_is_as_before() -> None:
     plain = Report([tic_lm(1, ["wiki-qa@1"])])
-    assert plain.sections == [] and terminal_tables(plain) == []
+    assert [one.id for one in plain.sections] == ["ages"] and terminal_tables(plain) == []
     shown = page(*plain.results)
     assert 'id="benchmarks"' not in shown and 'id="temporalwiki"' not in shown
     assert not any(name.startswith("benchmarks") for name in json.loads(as_json(plain)))
