@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ticlm.core.mixture import Source
-from ticlm.datasets.corpus.ledger.shares import lopsided
 from ticlm.platform.study.needs import missing_periods, rowless
 from ticlm.platform.study.plan import Plan
 
@@ -96,6 +95,8 @@ def _lopsided(plan: Plan) -> list[str]:
     """Return lines on periods of the study whose splits are lopsided."""
     if plan.corpus is None:
         return []
+    from ticlm.datasets.corpus.ledger.shares import lopsided  # with numpy, which a plan without data does without
+
     have = plan.corpus.periods
     return lopsided({label: have[label] for label in plan.study.timeline.labels if label in have})
 

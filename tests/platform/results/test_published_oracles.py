@@ -318,7 +318,7 @@ def test_the_command_prints_the_summary_of_imported_files(tree: Path, tmp_path: 
     [
         ([], "name a STUDY, or published evaluations with --import"),
         (["--import", "/nowhere"], "no published evaluation there"),
-        (["--import", "{tree}", "--preset", "paper-7b"], "packaged are: paper, paper-1b"),
+        (["--import", "{tree}", "--preset", "paper-7b"], "did you mean paper-1b"),
         (["--import", "{tree}", "--as", "a=b"], "--as a=b: expected TASK=NAME"),
     ],
 )
