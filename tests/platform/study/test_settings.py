@@ -390,7 +390,7 @@ def test_a_plan_of_the_paper_loads_nothing_heavy_and_needs_no_data(tmp_path: Any
         f"sys.argv = ['ticlm', 'plan', 'tic-lm-3b-440b', '--json', '--root', {str(tmp_path / 'nothing')!r}]\n"
         "from ticlm.platform.cli.main import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-        "heavy = {'torch', 'ray', 'transformers', 'datasets', 'pandas'}\n"  # the recipe, which may need sets, has pyarrow
+        "heavy = {'torch', 'ray', 'transformers', 'datasets', 'pandas'}\n"  # recipes, which may need sets, load pyarrow
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
