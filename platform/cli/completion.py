@@ -10,6 +10,8 @@ from os.path import isdir
 from ticlm.core.reading.packaged import holders
 
 STUDIES, RECIPES = "platform/studies", "datasets/recipes"
+FOLDERS = (STUDIES, RECIPES, "platform/evaluations", "platform/presets")
+"""All folders with packaged files."""
 
 
 def studies(incomplete: str) -> list[str]:

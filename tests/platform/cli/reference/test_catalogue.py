@@ -184,6 +184,13 @@ def test_every_name_has_a_line() -> None:
     assert set(found["methods"]) == set(CATALOG) and "monthly" in found["studies"] and "monthly" in found["recipes"]
 
 
+def test_no_name_that_is_listed_is_unknown_to_show() -> None:
+    found = catalogue.names_by_kind()
+    assert list(found) == list(names.LISTS)
+    for kind, listed in names.LISTS.items():
+        assert listed().keys() <= set(found[kind]), kind
+
+
 def test_the_names_are_listed_as_text_and_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     catalogue.list_("studies")
     text = capsys.readouterr().out
