@@ -13,7 +13,7 @@ from ticlm.platform.analysis.across.differences import AcrossStudies
 from ticlm.platform.analysis.across.equal_rows import EqualRows
 from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.metrics import quantity
-from ticlm.platform.analysis.numbers import HEADINGS, count, signed
+from ticlm.platform.analysis.numbers import HEADINGS, signed
 from ticlm.platform.display.answer import Answer
 from ticlm.platform.display.gaps import MethodDifference, Numbers
 from ticlm.platform.display.parts import Section
@@ -104,7 +104,7 @@ def _sentence(one: StudyPair, task: str) -> str:
         told = f"{better} is {measure} better than {worse} on {where} {numbers.interval(gap)}"
     else:
         told = f"{better} cannot be told apart from {worse} on {where}: it is {measure} better {numbers.interval(gap)}"
-    return f"Across studies ({same}): {told}{_price(numbers, better, worse)}{_new_text(one, better, worse)}."
+    return f"Across studies ({same}): {told}{numbers.price(better, worse)}{_new_text(one, better, worse)}."
 
 
 def _partly(rows: EqualRows) -> str:
@@ -115,15 +115,6 @@ def _partly(rows: EqualRows) -> str:
     every = [len(view.study.checkpoints) for view in rows.views]
     told += [f"at the {len(rows.trained)} checkpoints that both have"] * (len(rows.trained) < max(every))
     return f" {' and '.join(told)}" if told else ""
-
-
-def _price(numbers: Numbers, better: str, worse: str) -> str:
-    own, theirs = (numbers.number(name, "tokens") for name in (better, worse))
-    if not math.isfinite(own) or not math.isfinite(theirs):
-        return ""
-    if abs(own - theirs) <= 0.005 * max(own, theirs):
-        return f", for the same {count(own)} tokens of training"
-    return f", for {count(own)} tokens of training against {count(theirs)}"
 
 
 def _new_text(one: StudyPair, better: str, worse: str) -> str:

@@ -108,11 +108,11 @@ def _compared(numbers: Numbers, mean: str) -> tuple[str, str, str]:
     if not tied:
         second = others[0]
         sentence = f"{best} {_superlative(numbers)} on {where}: {_lead(numbers, second, gaps[second])}"
-        sentence += f"{_price(numbers, best, second)}."
+        sentence += f"{numbers.price(best, second)}."
     else:
         second = tied[0]
         sentence = f"{best} cannot be told apart from {listed(tied)} on {where}: "
-        sentence += f"{_lead(numbers, second, gaps[second])}{_price(numbers, best, second)}"
+        sentence += f"{_lead(numbers, second, gaps[second])}{numbers.price(best, second)}"
         if behind:
             gap = gaps[behind[0]]
             sentence += f"; {behind[0]} is {numbers.text(gap.size)} worse {numbers.interval(gap)}"
@@ -138,15 +138,6 @@ def _superlative(numbers: Numbers) -> str:
     if numbers.relative or quantity(numbers.study.metric(numbers.task)).is_log:
         return "is best"
     return f"has the {'highest' if numbers.sign < 0 else 'lowest'} {quantity(numbers.study.metric(numbers.task)).name}"
-
-
-def _price(numbers: Numbers, best: str, second: str) -> str:
-    own, theirs = (numbers.number(name, "tokens") for name in (best, second))
-    if not math.isfinite(own) or not math.isfinite(theirs):
-        return ""
-    if abs(own - theirs) <= 0.005 * max(own, theirs):
-        return f", for the same {count(own)} tokens of training"
-    return f", for {count(own)} tokens of training against {count(theirs)}"
 
 
 def _new_text(numbers: Numbers, best: str, second: str, mean: str) -> str:

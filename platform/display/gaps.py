@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.leaders import runs
 from ticlm.platform.analysis.metrics import quantity
-from ticlm.platform.analysis.numbers import signed
+from ticlm.platform.analysis.numbers import count, signed
 from ticlm.platform.display.words import unit
 from ticlm.platform.results.study_result import StudyResult
 
@@ -91,6 +91,15 @@ class Numbers:
                 values = turned * scale * found[["difference", "low", "high"]].to_numpy(float)[0]
                 return MethodDifference(float(values[0]), *sorted(map(float, values[1:])))
         return MethodDifference(math.nan, math.nan, math.nan)
+
+    def price(self, one: str, other: str) -> str:
+        """Return what two methods cost, as the end of a sentence; empty if that is not known."""
+        own, theirs = (self.number(name, "tokens") for name in (one, other))
+        if not math.isfinite(own) or not math.isfinite(theirs):
+            return ""
+        if abs(own - theirs) <= 0.005 * max(own, theirs):
+            return f", for the same {count(own)} tokens of training"
+        return f", for {count(own)} tokens of training against {count(theirs)}"
 
     def perplexity(self, gap: MethodDifference) -> str:
         """Return what a gap in nats is worth: `13 % lower`; empty for a metric whose exponential is no perplexity."""
