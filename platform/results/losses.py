@@ -64,11 +64,11 @@ def _kept(plan: Plan, keys: list[str]) -> dict[str, list[float]]:
     for key, record in records.items():
         last = record.about.get("loss")
         found[key] = [] if last is None else [float(last)]
-    sizes = [file.size for one in records.values() for file in one.files if file.path == paths.METRICS]
-    if len(sizes) > (ROUNDS if plan.store.is_local else ROUNDS_FAR) or sum(sizes) > READ:
+    kept = {key: file.size for key, one in records.items() for file in one.files if file.path == paths.METRICS}
+    if len(kept) > (ROUNDS if plan.store.is_local else ROUNDS_FAR) or sum(kept.values()) > READ:
         return found
-    folders = (paths.attempt(paths.round_folder(plan.ids[key]), one.attempt) for key, one in records.items())
-    for key, data in zip(records, plan.store.read_all(map(paths.metrics, folders))):
+    folders = (paths.attempt(paths.round_folder(plan.ids[key]), records[key].attempt) for key in kept)
+    for key, data in zip(kept, plan.store.read_all(map(paths.metrics, folders))):
         losses = [] if data is None else _losses(data)
         if len(losses) == plan.tree.rounds[key].steps:
             found[key] = losses
