@@ -163,9 +163,7 @@ def by_age(view: View) -> Ages:
     """
     study, unit = view.study, _steps([*view.axes()])
     known = {one.method.name: nanmean(view.relative(one.values), axis=0) for one in view.methods}
-    runs = [
-        one.method.name for one in view.methods if _is_run(view, one) and not np.isnan(known[one.method.name]).all()
-    ]
+    runs = [one.method.name for one in view.methods if one.method.is_run and not np.isnan(known[one.method.name]).all()]
     shared = np.all([~np.isnan(known[name]) for name in runs], axis=0) if runs else None
     left_out, curves = 0, []
     for one in view.methods:
@@ -178,11 +176,6 @@ def by_age(view: View) -> Ages:
         if not np.isnan(values).all() and (curve := _curve(view, one, values, unit)) is not None:
             curves.append(curve)
     return Ages(unit, tuple(curves), left_out)
-
-
-def _is_run(view: View, method: MethodView) -> bool:
-    """Return whether a method has a model of its own for each checkpoint."""
-    return not method.method.is_oracle and method.labels == view.study.checkpoints
 
 
 def _curve(view: View, method: MethodView, values: Array, unit: Unit) -> AgeCurve | None:

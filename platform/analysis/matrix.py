@@ -90,6 +90,12 @@ class View:
         """The model that is never updated; None if there is none."""
         return next((one for one in self.methods if one.method.frozen_of), None)
 
+    @property
+    def updated(self) -> NDArray[np.bool_]:
+        """Which checkpoints bool[checkpoint, 1] are not the first model itself."""
+        first = () if self.frozen is None else self.frozen.labels
+        return np.array([label not in first for label in self.study.checkpoints], bool)[:, np.newaxis]
+
     def axes(self) -> tuple[list[Period], list[Period]]:
         """Return the trained and the evaluated periods of the matrices."""
         timeline = self.study.timeline
@@ -136,8 +142,7 @@ class View:
         if self.frozen is None or not method.method.is_run:
             return 0, 0
         gain = self.frozen.mean - method.mean
-        updated = np.array([label not in self.frozen.labels for label in self.study.checkpoints], bool)
-        own = gain[cells.in_distribution & updated[:, np.newaxis] & ~np.isnan(gain)]
+        own = gain[cells.in_distribution & self.updated & ~np.isnan(gain)]
         return int(((-own if self.metric.higher_is_better else own) > 0).sum()), len(own)
 
 

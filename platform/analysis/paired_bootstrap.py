@@ -182,11 +182,12 @@ def _of(view: View, preset: Preset, summary: pd.DataFrame | None) -> Iterator[di
         return
     for mean in HEADINGS:
         mask = getattr(cells, mean)
-        sums, counts = _sums(view, pairs, mask)
-        for (a, b), *ends, held in zip(pairs, *paired(sums, counts.astype(float)), counts.sum(0)):
+        masks = [_compared(view, a, b, mask) for a, b in pairs]
+        sums, counts = _sums(view, pairs, masks)
+        for (a, b), asked, *ends, held in zip(pairs, masks, *paired(sums, counts.astype(float)), counts.sum(0)):
             values = dict(zip(("difference", "low", "high"), map(float, ends)))
             where = {"study": view.study.name, "task": view.task, "source": view.source, "metric": view.metric.name}
-            gone = {"cells": int(held), "missing": int(mask.sum() - held)}
+            gone = {"cells": int(held), "missing": int(asked.sum() - held)}
             yield where | {"mean": mean, "method_a": a.method.name, "method_b": b.method.name} | values | gone
 
 
@@ -199,7 +200,15 @@ def _pairs(view: View, summary: pd.DataFrame | None) -> list[tuple[MethodView, M
     return [(a, b) for a, b in pairs if a.method.name in first or b.method.name in first]
 
 
-def _sums(view: View, pairs: Sequence[tuple[MethodView, MethodView]], mask: Mask) -> tuple[Array, NDArray[np.int64]]:
+def _compared(view: View, a: MethodView, b: MethodView, mask: Mask) -> Mask:
+    """Return the cells of a mean on which two methods are compared: with the model that is never updated, those of
+    updates alone. On the first checkpoint both are one model, and its 0 would hide what one or two updates gained."""
+    return mask & view.updated if view.frozen is a or view.frozen is b else mask
+
+
+def _sums(
+    view: View, pairs: Sequence[tuple[MethodView, MethodView]], masks: Sequence[Mask]
+) -> tuple[Array, NDArray[np.int64]]:
     """Return the sums of the differences A − B over the checkpoints of each evaluated period, and how many cells both
     have: float64 and int64 [evaluated, pair]."""
     of = {one.method.name: view.relative(one.mean) for one in view.methods}
@@ -209,7 +218,7 @@ def _sums(view: View, pairs: Sequence[tuple[MethodView, MethodView]], mask: Mask
         apart = np.stack(
             [of[a.method.name] - of[b.method.name] for a, b in some], axis=-1
         )  # [trained, evaluated, pair]
-        counted = ~np.isnan(apart) & mask[:, :, np.newaxis]
+        counted = ~np.isnan(apart) & np.stack(masks[first : first + AT_ONCE], axis=-1)
         sums.append(np.where(counted, apart, 0.0).sum(0))
         counts.append(counted.sum(0))
     return np.concatenate(sums, axis=1), np.concatenate(counts, axis=1)

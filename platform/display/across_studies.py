@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,10 +47,11 @@ def compared(found: AcrossStudies, preset: Preset, summary: pd.DataFrame) -> lis
         if names in made:
             continue
         for mean in HEADINGS:
-            best = [_best(rows, side, mean, preset) for side in (0, 1)]
+            apart = found.frame[found.frame["task"] == rows.task]
+            known = {*apart["method_a"], *apart["method_b"]}  # of many methods, the leaders of each study
+            best = [_best(rows, side, mean, preset, known) for side in (0, 1)]
             if best[0] and best[1]:
                 own = summary[summary["study"].isin(names) & (summary["task"] == rows.task) & (summary["source"] == "")]
-                apart = found.frame[found.frame["task"] == rows.task]
                 by_method = own.set_index(own["study"] + "/" + own["method"])
                 numbers = Numbers(rows.views[0].study, rows.task, by_method, apart, relative=False)
                 made[names] = StudyPair(rows, mean, (best[0], best[1]), numbers)
@@ -78,17 +79,19 @@ NOTE = (
 )
 
 
-def _best(rows: EqualRows, side: int, mean: str, preset: Preset) -> str:
-    """Return the continual method of a study with the best mean over the common cells; empty if none has all."""
+def _best(rows: EqualRows, side: int, mean: str, preset: Preset, known: Set[str]) -> str:
+    """Return the continual method of a study with the best mean over the common cells, of those `known` to be compared;
+    empty if none has all."""
     view, mask = rows.views[side], rows.mask(mean, preset)
     if not mask.any():
         return ""
     sign = -1.0 if view.metric.higher_is_better else 1.0
     costs = {
-        one.method.name: sign * float(rows.values(side, one)[mask].mean()) for one in view.methods if one.method.is_run
+        name: sign * float(rows.values(side, one)[mask].mean())
+        for one in view.methods
+        if one.method.is_run and (name := f"{view.study.name}/{one.method.name}") in known
     }
-    known = {name: cost for name, cost in costs.items() if np.isfinite(cost)}
-    return f"{view.study.name}/{min(known, key=known.__getitem__)}" if known else ""
+    return min((name for name, cost in costs.items() if np.isfinite(cost)), key=costs.__getitem__, default="")
 
 
 def _sentence(one: StudyPair, task: str) -> str:

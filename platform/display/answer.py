@@ -83,7 +83,7 @@ def _of(numbers: Numbers, is_alone: bool) -> tuple[str, str, str]:
         sentence, more = _alone(numbers, is_alone), oracle_sentence(numbers, best, "backward")
         detail = oracle_details(numbers, best)
     elif len(alone):
-        return "No two methods can be compared yet, because cells are missing (see Notes).", "", ""
+        sentence, more, detail = "No two methods can be compared yet, because cells are missing (see Notes).", "", ""
     else:
         return _only_oracles(numbers), "", ""
     if against is None:

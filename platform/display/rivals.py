@@ -57,7 +57,7 @@ def verdict(numbers: Numbers) -> FrozenVerdict | None:
 def _not_paid(numbers: Numbers, gaps: dict[str, MethodDifference]) -> str:
     best, gap = next(iter(gaps.items()))
     several = len(gaps) > 1
-    which, rival = f"{best}, the best of them," if several else best, _named(numbers)
+    which, rival = f"{best}, the best of the {len(gaps)}," if several else best, _named(numbers)
     if gap.size <= 0 and (gap.is_certain or not gap.is_known):
         told = "None of these updates paid" if several else "Updating did not pay"
         turned = MethodDifference(-gap.size, -gap.high, -gap.low)
@@ -69,7 +69,8 @@ def _not_paid(numbers: Numbers, gaps: dict[str, MethodDifference]) -> str:
 
 
 def _paid(numbers: Numbers, best: str, gaps: dict[str, MethodDifference]) -> str:
-    which = f"{best}, the best there," if len(gaps) > 1 else best
+    is_best = len(gaps) > 1 and best == next(iter(gaps))  # another may be better, but not surely better than frozen
+    which = f"{best}, the best of the {len(gaps)} there," if is_best else best
     told = f"Updating paid: on new text (ID), {_better(numbers, which, _named(numbers), gaps[best])}"
     told += _counted(numbers, best, ", and better")
     worse = [name for name, gap in gaps.items() if gap.size < 0 and gap.is_certain]

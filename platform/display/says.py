@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 TITLE = "What the models say"
 COLUMNS = ("study", "task", "method", "seed", "trained", "label", "prompt", "text", "answer", "verdict")
-"""Columns of the file of texts. `answer` is right at the end of the trained period; `verdict` is empty where none is
-known."""
+"""Columns of the file of texts. `answer` is right at the end of the trained period, to a probe in the probe's own;
+`verdict` is empty where none is known."""
 LONGEST = 240
 """Characters of a text in a table; the file beside the page has all of them."""
 SIDE_BY_SIDE = 3
@@ -48,7 +48,10 @@ VERDICTS = (
     "✓ right: the text begins with the answer that is right at the checkpoint's own period. ↺ outdated: it begins with "
     "an answer that was right before. ✗ wrong: it begins with none of these."
 )
-MOST_CHANGED = "Of the probes, those on which the checkpoints' verdicts differ most."
+PROBED = (
+    "Of the probes, those on which the checkpoints' verdicts differ most. There, ✓ right: the text is the answer of "
+    "the probe's own period; ↺ outdated: it is the answer of before."
+)
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,9 @@ class Says(Tables):
         wanted = [name for name in known if name in (self.methods or known)]
         tables = [one for found in asked for one in self._tables(study, found, wanted, several)]
         rows = [row for one in asked for row in one.rows]
-        notes = (LIKELIEST, *[VERDICTS] * any(row["verdict"] for row in rows))
-        notes += (MOST_CHANGED,) * any(one.is_probe for one in asked) + _commands(study, asked)
+        judged = [one for one in asked if any(row["verdict"] for row in one.rows)]
+        notes = (LIKELIEST, *[VERDICTS] * any(not one.is_probe for one in judged))
+        notes += (PROBED,) * any(one.is_probe for one in asked) + _commands(study, asked)
         sections = (Section("says", TITLE, tuple(tables), notes=notes, on_terminal=False),) if tables else ()
         frames = {"texts": as_frame([dict(row) for row in rows], COLUMNS)}
         return Part(TITLE, frames, sections, missing=tuple(missing), counts_as_benchmark=False)

@@ -57,6 +57,10 @@ class ShownPrompt(Settings):
         return answers
 
     def known_by(self, period: str) -> list[str]:
-        """Return the answers that were ever right by the end of a period; the last one is right then."""
-        end = span(period)[1]
+        """Return the answers that were ever right by the end of a period; the last one is right then. None is known of
+        an imported model of no date (`as_of: outside`)."""
+        try:
+            end = span(period)[1]
+        except ValueError:
+            return []
         return [one.text for one in self.answers if span(one.since)[0] < end]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.tree import Run
@@ -46,8 +47,10 @@ class CellKeys:
         return [self._key(wanted.task, label)(wanted.weights) for label in wanted.labels]
 
     def without_weights(self, task: Task) -> dict[str, str]:
-        """Return at each label with something to score a hash of all that determines the cells but the weights."""
-        return {label: self._key(task, label)("") for label in self.hashes(task)}
+        """Return at each label with something to score a hash of all that determines the cells but the weights that
+        are published; how a task tunes a copy of them is part of it."""
+        tuned = "" if task.prepare is None else fingerprint(task.prepare)
+        return {label: self._key(task, label)(tuned) for label in self.hashes(task)}
 
     def _key(self, task: Task, label: str) -> Callable[[str], str]:
         place = task.id, label

@@ -153,6 +153,7 @@ def _renamed(study: StudyResult, mine: pd.Series, task: str, source: str, new: s
         metrics={**study.metrics, new: study.metric(task)},
         evaluated_by_task=_copied(study.evaluated_by_task, task, new),
         predictions=study.predictions if source else _with_task(study.predictions, task, new),
+        asked=study.asked if source else _copied(study.asked, task, new),
         prompts=study.prompts if source else _copied(study.prompts, task, new),
         questions=study.questions if source else _with_task(study.questions, task, new),
         facts=study.facts if source else _with_task(study.facts, task, new),

@@ -185,9 +185,9 @@ def test_the_answer_begins_with_it_where_the_first_model_is_better_on_new_text_t
     lost = with_frozen(chosen(plain(), TWO), -0.1)
     (answer,) = answered(lost)
     means = summarize([lost], PRESET).set_index("method")["in_distribution"]
-    gap = means["cyclic-cosine+ar"] - means["frozen"]
+    gap = 12 / 11 * (means["cyclic-cosine+ar"] - means["frozen"])  # the first of 12 checkpoints is frozen itself
     told = "None of these updates paid: on new text (ID), the perplexity of frozen, the never updated first model, is "
-    told += f"{100 * (1 - np.exp(-gap)):.1f}\u00a0% lower than that of cyclic-cosine+ar, the best of them "
+    told += f"{100 * (1 - np.exp(-gap)):.1f}\u00a0% lower than that of cyclic-cosine+ar, the best of the 2 "
     told += f"({gap:.3f} nats, "
     assert answer.sentence.startswith(told)
     assert answer.sentence.endswith(". cyclic-cosine+ar is better in 0 of 11 months.")
@@ -198,12 +198,42 @@ def test_the_answer_begins_with_it_where_the_first_model_is_better_on_new_text_t
     )
 
 
+def shortened(result: StudyResult, periods: int) -> StudyResult:
+    """The study until so many of its periods are over."""
+    labels = CHECKPOINTS[:periods]
+    rows = result.cells[result.cells["trained"].isin(labels) & result.cells["evaluated"].isin(labels)]
+    return dataclasses.replace(result, cells=rows, checkpoints=labels, evaluated=labels, reference=None)
+
+
+def test_two_updates_that_both_gain_have_paid_and_the_first_model_does_not_hide_it() -> None:
+    (answer,) = answered(shortened(with_frozen(chosen(plain(), ("cyclic-cosine+ar",)), 0.2), 3))
+    assert answer.sentence.startswith("Updating paid: on new text (ID)") and "0.200 nats" in answer.sentence
+    assert answer.sentence.endswith("and better in 2 of 2 months.")
+
+
+def test_a_method_is_the_best_of_all_only_if_no_other_has_a_lower_mean() -> None:
+    won = with_frozen(chosen(plain(), TWO), 0.2)
+    spread = dict(zip(CHECKPOINTS, [0.0, *[(-1) ** place * 3.0 for place in range(11)]]))
+    rows = won.cells["method"] == "cyclic-cosine+ar"
+    moved = won.cells["value"] - 0.4 + won.cells["evaluated"].map(spread).astype(float)
+    own = rows & (won.cells["trained"] != CHECKPOINTS[0])
+    (answer,) = answered(dataclasses.replace(won, cells=won.cells.assign(value=won.cells["value"].mask(own, moved))))
+    assert "Updating paid: on new text (ID), the perplexity of replay-half is " in answer.whole
+
+
+def test_a_method_with_all_its_cells_is_judged_though_another_lacks_some() -> None:
+    lost = with_frozen(chosen(plain(), ("cyclic-cosine+ar", "replay-half")), -0.1)
+    rows = (lost.cells["method"] == "cyclic-cosine+ar") & (lost.cells["trained"] == CHECKPOINTS[-1])
+    (answer,) = answered(dataclasses.replace(lost, cells=lost.cells[~rows]))
+    assert answer.sentence.startswith("Updating did not pay: on new text (ID)") and "that of replay-half" in answer.sentence
+
+
 def test_what_the_best_update_gains_over_none_follows_the_comparison_of_methods() -> None:
     won = with_frozen(chosen(plain(), TWO), 0.2)
     (answer,) = answered(won)
     assert answer.sentence.startswith("cyclic-cosine+ar is best on past periods (Bwd.)")
     assert answer.more.startswith(
-        "Updating paid: on new text (ID), the perplexity of cyclic-cosine+ar, the best there, is "
+        "Updating paid: on new text (ID), the perplexity of cyclic-cosine+ar, the best of the 2 there, is "
     )
     assert "than that of frozen, the never updated first model (" in answer.more
     assert "), and better in 11 of 11 months. " in answer.more
