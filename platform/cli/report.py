@@ -116,7 +116,7 @@ def publish(report: Report, store: Store, as_json: bool = False) -> None:
         console().print(f"{answer.sentence} {answer.more}".strip())
         if answer.detail:
             console().print(answer.detail)
-    for line in report.across.reasons:
+    for line in report.not_compared:
         console().print(f"{line}.")
     console().print(write.table(report.summary, results=report.results))
     for section in report.sections:

@@ -37,20 +37,8 @@ class TableValue:
     best: bool
     cells: int
     missing: int
-    beats: bool = False
-    """Whether it is better than the Oracle series, whatever the convention."""
     metric: TaskMetric | None = None
     is_regret: bool = False
-
-    @property
-    def higher_is_better(self) -> bool:
-        """Whether a higher value is better; regret is always better when it is lower."""
-        return self.metric is not None and self.metric.higher_is_better and not self.is_regret
-
-    @property
-    def comparable(self) -> bool:
-        """Whether it is a number without missing cells."""
-        return math.isfinite(self.exact) and not self.missing
 
 
 @dataclass(frozen=True)
@@ -61,7 +49,6 @@ class Line:
     study: str
     method: str
     label: str
-    group: str
     is_oracle: bool
     seeds: int
     nominal: float
@@ -80,8 +67,6 @@ class Line:
     better_than_frozen: tuple[int, int] = (0, 0)
     """Number of own periods, after that of the first model, on which the run is better than that model, never updated,
     and of those that both have; of the first column."""
-    forgetting: TableValue | None = None
-    """The mean loss against the run's own best on each past period, of the first column; None for an Oracle series."""
 
     @property
     def about(self) -> str:
@@ -199,7 +184,6 @@ def _line(by_column: Mapping[TableColumn, Mapping[str, Any]], columns: Sequence[
         study=row["study"],
         method=row["method"],
         label=f"{row['method']} ({row['study']})" if shared else row["method"],
-        group=row["group"],
         is_oracle=row["is_oracle"],
         seeds=row["seeds"],
         nominal=row["tokens"] if row["is_oracle"] or row["is_frozen"] else row["target_tokens"],
@@ -211,7 +195,6 @@ def _line(by_column: Mapping[TableColumn, Mapping[str, Any]], columns: Sequence[
         cutoffs=tuple(row["cutoffs"].split()),
         is_frozen=row["is_frozen"],
         better_than_frozen=_better(by_column.get(columns[0])) if columns else (0, 0),
-        forgetting=_forgetting(by_column.get(columns[0])) if columns else None,
     )
 
 
@@ -229,18 +212,9 @@ def _value(row: Mapping[str, Any] | None, mean: str) -> TableValue:
         best=row[f"{mean}_best"],
         cells=row[f"{mean}_cells"],
         missing=missing,
-        beats=row[f"{mean}_beats_oracle"],
         metric=metric,
         is_regret=row["relative"],
     )
-
-
-def _forgetting(row: Mapping[str, Any] | None) -> TableValue | None:
-    if row is None or not math.isfinite(row["forgetting"]):
-        return None
-    missing = row["backward_missing"]
-    text = quantity(TaskMetric(row["metric"])).text(row["forgetting"])
-    return TableValue(row["forgetting"], text, "", "", False, row["backward_cells"], missing)
 
 
 def _better(row: Mapping[str, Any] | None) -> tuple[int, int]:

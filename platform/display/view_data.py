@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ticlm.core.fingerprint import hash64
 from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.lag import Unit, describe, nearest, peaks, places, unit
 from ticlm.platform.analysis.leaders import best_overall, leaders
@@ -49,6 +50,7 @@ def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences:
         "name": view.name,
         "metric": _metric(what, view.metric),
         "evaluated": view.evaluated,
+        "asked": _asked(view),
         "places": places(evaluated),
         "low": low,
         "step": step,
@@ -67,6 +69,12 @@ def view_payload(view: View, summary: pd.DataFrame, preset: Preset, differences:
         "lags": [None if method.method.frozen_of else _lag(view, method, period) for method in view.methods],
         "differences": _differences(view, summary, differences, what),
     }
+
+
+def _asked(view: View) -> str:
+    """Return a hash of what was asked on each period; empty if that is not known, or of a single source of text."""
+    known = {} if view.source else view.study.asked.get(view.task, {})
+    return f"{hash64(repr(sorted(known.items()))):016x}" if known else ""
 
 
 def rounded(value: float, digits: int = 6) -> float | None:

@@ -58,7 +58,7 @@ def render(
         data=_json({**data, "studies": shown}),
         commands=_json(cell_commands(results)),
         answers=report.answers,
-        not_compared=report.across.reasons,
+        not_compared=report.not_compared,
         explained=words.explained(results, report.summary),
         explanations=words.explanations(results, report.summary),
         missing=report.missing,

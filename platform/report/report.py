@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ticlm.platform.display.answer import Answer
     from ticlm.platform.display.parts import Part, Section
 
+REASONS = 3
+"""Most lines about studies that are not compared: three studies have three pairs."""
+
 
 @dataclass(frozen=True)
 class Report:
@@ -78,6 +81,14 @@ class Report:
         from ticlm.platform.analysis.across.differences import across
 
         return across(self.views, self.preset, self.summary)
+
+    @property
+    def not_compared(self) -> Sequence[str]:
+        """Lines about studies that are not compared; of many pairs, one line: six studies have fifteen."""
+        reasons = self.across.reasons
+        if len(reasons) <= REASONS:
+            return reasons
+        return [f"{len(reasons)} pairs of studies are not compared, e.g. {reasons[0]} (--json names all)"]
 
     @property
     def every_difference(self) -> pd.DataFrame:

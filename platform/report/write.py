@@ -114,6 +114,7 @@ def as_json(report: Report) -> str:
     static = {study.name: _records(study.static) for study in report.results if len(study.static)}
     lists = {
         "missing": report.missing,
+        "not_compared": list(report.across.reasons),
         "outside": [line for study in report.results for line in study.external_inputs],
     }
     whole = {name: _records(frame) for name, frame in frames.items()}
@@ -129,7 +130,7 @@ def as_markdown(report: Report) -> str:
     """Return the answers, the summary and the tables of all parts as Markdown."""
     from ticlm.platform.display.markdown import markdown
 
-    found = [one.whole for one in report.answers]
+    found = [*(one.whole for one in report.answers), *(f"{line}." for line in report.not_compared)]
     found += map(markdown, summary_tables(report.summary, results=report.results))
     for section in report.sections:
         found += [f"## {section.title}", *section.notes]

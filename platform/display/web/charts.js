@@ -29,10 +29,13 @@ function costChart(studies, name, unit, log) {
 
 /** Draws a model that is never updated as a level line: it costs no more, however much the others train. */
 function extendFrozen(methods, series) {
-  const most = Math.max(...series.flatMap((one) => one.points.map((point) => point.x)).filter(Number.isFinite));
+  const costs = series.flatMap((one) => one.points.map((point) => point.x)).filter((x) => x > 0);
+  const [least, most] = [Math.min(...costs), Math.max(...costs)];
   series.forEach((one, i) => {
     const [first] = one.points;
-    if (methods[i].frozen && first && first.x < most) one.points.push({ ...first, x: most, mark: null, label: "" });
+    if (!methods[i].frozen || !first || !(first.x < most)) return;
+    if (first.x === 0) first.x = least; // an imported model cost nothing here, and a log axis has no place for that
+    one.points.push({ ...first, x: most, mark: null, label: "" });
   });
 }
 

@@ -1,19 +1,21 @@
 // The difference matrix of two methods, which two selects choose.
 
-/** The methods whose matrices have the axes of the first study that is shown, [{study, view, index}], so that any two have a difference. */
+/** The methods whose matrices have the axes of the first study that is shown, and were measured on its rows, [{study, view, index}], so that any two have a difference. */
 function comparable() {
-  const axes = ({ study, view }) => JSON.stringify([study.checkpoints, view.evaluated]);
-  return maps().filter((one) => axes(one) === axes(shown()[0]));
+  const axes = ({ study, view }) => JSON.stringify([study.checkpoints, view.evaluated, view.asked]);
+  const every = shown().flatMap((one) => one.study.methods.map((_, index) => ({ ...one, index })));
+  return every.filter((one) => one.study === shown()[0].study || (one.view.asked && axes(one) === axes(shown()[0])));
 }
 
-/** The two of `every` that are compared first: the best by the mean of its cells, and the best of the others; runs before Oracle series. */
+/** The two of `every` that are compared first: the best by the mean of its cells, and the best of the others; runs before their rivals. */
 function firstPair(every) {
   const mean = ({ view, index }) => {
     const known = Array.from(numbers(view).shown[index]).filter(Number.isFinite);
-    return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : Infinity;
+    return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : NaN;
   };
   const sign = view().metric.higher && !view().reference ? -1 : 1;
-  const rank = every.map((one, i) => [one.study.methods[one.index].oracle, sign * mean(one), i]).sort(([a, x], [b, y]) => a - b || x - y || 0);
+  const last = (value) => (Number.isNaN(value) ? Infinity : value); // one without cells, as on the page of a run that goes on
+  const rank = every.map((one, i) => [one.study.methods[one.index].oracle || Boolean(one.study.methods[one.index].frozen), last(sign * mean(one)), i]).sort(([a, x], [b, y]) => a - b || x - y || 0);
   return rank.slice(0, 2).map(([, , i]) => i);
 }
 

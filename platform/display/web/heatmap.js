@@ -31,9 +31,12 @@ function scaleText(view, { low, high, side }) {
   return { what: `${regretText(view)}, lower is better`, ends: [side > 0 ? "0" : end("≤ ", low), side < 0 ? "0" : end("≥ ", high)], means: means + out };
 }
 
+/** The matrices that have a picture: not the one row of a model that is never updated, carried forward. */
+const drawnMatrices = (view) => numbers(view).shown.filter((_, i) => view.lags[i]);
+
 /** How far values reach beyond the ends of a scale, in words: the cells there look the same. */
 function beyond(view, low, high) {
-  const known = numbers(view).shown.flatMap((matrix) => Array.from(matrix).filter(Number.isFinite));
+  const known = drawnMatrices(view).flatMap((matrix) => Array.from(matrix).filter(Number.isFinite));
   const slack = (high - low) / 1000; // of the rounding of what travels
   const out = known.filter((value) => (low < 0 && value < low - slack) || (high > 0 && value > high + slack));
   if (!out.length) return "";
@@ -49,7 +52,7 @@ const hasRepeats = (study, view) => study.methods.some((_, i) => study.checkpoin
 const hasKind = (view, kind) => numbers(view).kinds.includes(report.kinds[kind]);
 const hasTrace = ({ study, view }) => study.checkpoints.length > 1 && view.evaluated.length > 1;
 /** Whether a heat map has a hatched cell: one that is asked for and has no value. */
-const hasMissing = (view) => numbers(view).shown.some((matrix) => matrix.some((value, i) => !Number.isFinite(value) && numbers(view).kinds[i] !== report.kinds.unasked));
+const hasMissing = (view) => drawnMatrices(view).some((matrix) => matrix.some((value, i) => !Number.isFinite(value) && numbers(view).kinds[i] !== report.kinds.unasked));
 
 /**
  * The heat map of method `index` as {width, height, name, body, at, cell}; `cell(row, column)` is what `at` gives.
@@ -165,11 +168,12 @@ function trace(map) {
 }
 
 function writing(map, colorOf) {
-  const { log, digits } = map.view.metric;
+  const { log, digits, higher } = map.view.metric;
+  const sign = map.minus && higher ? -1 : 1; // colours say which side is better, numbers what is subtracted
   return Array.from(map.shown, (value, i) => {
     if (!Number.isFinite(value)) return "";
     const [x, y] = corner(map, Math.floor(i / map.columns.length) + 0.5, (i % map.columns.length) + 0.5);
-    const text = signed(value, log ? (map.view.reference ? 3 : 2) : digits);
+    const text = signed(sign * value, log ? (map.view.reference ? 3 : 2) : digits);
     return widthOf(text, 12) > map.size ? "" : label(text, { x, y: y + 4.3, fill: inkOn(colorOf(value)), "text-anchor": "middle" });
   });
 }

@@ -132,7 +132,8 @@ def _notes(found: Sequence[_Aged]) -> Iterator[str]:
     yield (
         "The age of a model is the time from the last period that it was trained on to the period that it is scored "
         "on. Each mark is the mean over all cells of one age. Right of 0 is text from after the training, left of 0 "
-        f"is past text. {hard} All methods that are updated are compared on the same cells.{left_out}"
+        "is past text. The marks of a line are not of the same models, and later models were trained longer. "
+        f"{hard} All methods that are updated are compared on the same cells.{left_out}"
         + f"{hollow}later, and only the last ones on text that is much older."
         * few
     )

@@ -225,7 +225,8 @@ def test_a_method_with_all_its_cells_is_judged_though_another_lacks_some() -> No
     lost = with_frozen(chosen(plain(), ("cyclic-cosine+ar", "replay-half")), -0.1)
     rows = (lost.cells["method"] == "cyclic-cosine+ar") & (lost.cells["trained"] == CHECKPOINTS[-1])
     (answer,) = answered(dataclasses.replace(lost, cells=lost.cells[~rows]))
-    assert answer.sentence.startswith("Updating did not pay: on new text (ID)") and "that of replay-half" in answer.sentence
+    assert answer.sentence.startswith("Updating did not pay: on new text (ID)")
+    assert "that of replay-half" in answer.sentence
 
 
 def test_what_the_best_update_gains_over_none_follows_the_comparison_of_methods() -> None:

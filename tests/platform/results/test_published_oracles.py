@@ -306,7 +306,7 @@ def test_the_command_prints_the_summary_of_imported_files(tree: Path, tmp_path: 
     done = ticlm("report", "--import", str(tree), "--preset", "paper-1b", "--json", "--root", str(tmp_path))
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert {"answers", "summary", "differences", "ages", "static", "missing", "outside"} == set(told)
+    assert {"answers", "summary", "differences", "ages", "static", "missing", "not_compared", "outside"} == set(told)
     assert len(told["summary"]) == 5 + 9 + 2 and len(told["static"]["published-1b"]) == 23
     row = next(row for row in told["summary"] if row["task"] == "codedocs-pytorch")
     assert (row["backward_cells"], row["in_distribution_cells"], row["forward_cells"]) == (29, 1, 70)
