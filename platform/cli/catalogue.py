@@ -11,7 +11,6 @@ import typer
 
 from ticlm.core.errors import InputError
 from ticlm.core.reading.near import hint
-from ticlm.platform.cli import completion
 from ticlm.platform.cli.options import Json, Sets, absolute
 
 if TYPE_CHECKING:
@@ -102,12 +101,13 @@ def text(name: str, as_: str | None, sets: Sequence[str], every: bool = True) ->
     """Return what `ticlm show` prints, with `every` key or without those that are left at a default. Raises InputError
     if nothing has this name, or several things have it."""
     from ticlm.core.reading.packaged import holders
+    from ticlm.platform.cli.reference import bare_names
 
     is_file = "://" in name or Path(name).is_file()
-    may_hold = [kind for kind, held in names_by_kind().items() if name in held]
+    may_hold = [kind for kind, held in bare_names.by_kind().items() if name in held]
     if not is_file and not may_hold:
-        kinds = ", ".join(OWNERS.values())
-        meant = hint(name, [one for held in names_by_kind().values() for one in held])
+        kinds = ", ".join(bare_names.OWNERS.values())
+        meant = hint(name, [one for held in bare_names.by_kind().values() for one in held])
         raise InputError(f"show: no file {name}, and no {kinds} of this name{meant}; ticlm list has the names")
     from ticlm.platform.cli.reference import names, parts
     from ticlm.platform.cli.reference.files import FILES
@@ -115,7 +115,7 @@ def text(name: str, as_: str | None, sets: Sequence[str], every: bool = True) ->
     if is_file:
         return _file(name, FILES[_kind_of_file(name) if as_ is None else _one_of(as_, list(FILES))], sets, every)
     known = {name, holders(FILES["recipe"].folder).get(name, name)}
-    owners = {OWNERS[kind]: found for kind in may_hold if known & (found := names.LISTS[kind]()).keys()}
+    owners = {bare_names.OWNERS[kind]: found for kind in may_hold if known & (found := names.LISTS[kind]()).keys()}
     if as_ is None and len(owners) > 1:
         raise InputError(
             f"show: {name} is the name of a {' and of a '.join(owners)}; say --as {' or --as '.join(owners)}"
@@ -129,43 +129,6 @@ def text(name: str, as_: str | None, sets: Sequence[str], every: bool = True) ->
     if kind == "task" and name not in names.task_kinds():
         return _packaged(name, "list of tasks", FILES["tasks"], (), every)
     return parts.text(name, kind, listed[name], every)
-
-
-def names_by_kind() -> dict[str, list[str]]:
-    """Return the names that `ticlm list` lists. What they stand for is not loaded, which takes up to seven seconds, so
-    that a recipe may be one of a corpus or of examples."""
-    from ticlm.core.reading.packaged import holders
-    from ticlm.methods.catalog import CATALOG
-    from ticlm.platform.models.presets import SHAPES
-    from ticlm.platform.tasks.union import KINDS
-    from ticlm.tune_spaces.space import packaged
-
-    studies, recipes, tasks, presets = (
-        [name for held in holders(folder).items() for name in held] for folder in completion.FOLDERS
-    )
-    return {
-        "studies": studies,
-        "recipes": recipes,
-        "examples": recipes,
-        "methods": [*CATALOG],
-        "tasks": [*KINDS, *tasks],
-        "spaces": [*packaged()],
-        "models": [*SHAPES],
-        "presets": presets,
-    }
-
-
-OWNERS = {
-    "studies": "study",
-    "recipes": "recipe",
-    "examples": "examples",
-    "methods": "method",
-    "tasks": "task",
-    "spaces": "space",
-    "models": "model",
-    "presets": "preset",
-}
-"""Lists of `ticlm list`, and what one of their entries is called."""
 
 
 def _file(name: str, kind: FileKind, sets: Sequence[str], every: bool) -> str:

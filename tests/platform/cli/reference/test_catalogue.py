@@ -19,7 +19,7 @@ from ticlm.core.store import Store
 from ticlm.methods.catalog import CATALOG
 from ticlm.methods.method import Method
 from ticlm.platform.cli import catalogue
-from ticlm.platform.cli.reference import names, resolved, stored, tiers
+from ticlm.platform.cli.reference import bare_names, names, resolved, stored, tiers
 from ticlm.platform.cli.reference.files import FILES
 from ticlm.platform.study.settings import Study
 
@@ -185,7 +185,7 @@ def test_every_name_has_a_line() -> None:
 
 
 def test_no_name_that_is_listed_is_unknown_to_show() -> None:
-    found = catalogue.names_by_kind()
+    found = bare_names.by_kind()
     assert list(found) == list(names.LISTS)
     for kind, listed in names.LISTS.items():
         assert listed().keys() <= set(found[kind]), kind
