@@ -48,11 +48,18 @@ class Quantity:
 def worth(nats: float) -> str:
     """Return what a difference of log-losses is worth: `perplexity 15 % higher`; empty if it is not known, or less than
     a tenth of a percent."""
-    share = 100 * math.expm1(nats) if math.isfinite(nats) else 0.0
-    if abs(share) < 0.05:
+    told = of_perplexity(nats)
+    return f"perplexity {told}" if told and abs(100 * math.expm1(nats)) >= 0.05 else ""
+
+
+def of_perplexity(nats: float) -> str:
+    """Return what a difference of log-losses is worth, as part of a perplexity, with two digits that count: `15 %
+    higher`; empty if it is not known."""
+    if not math.isfinite(nats):
         return ""
-    shown = f"{abs(share):.1f}" if abs(share) < 9.95 else f"{abs(share):,.0f}"
-    return f"perplexity {shown} % {'higher' if share > 0 else 'lower'}"
+    share = 100 * math.expm1(nats)
+    digits = max(0, 1 - math.floor(math.log10(abs(share)))) if share else 0
+    return f"{abs(share):,.{min(digits, 4)}f}\u00a0% {'lower' if share <= 0 else 'higher'}"
 
 
 def is_loss(metric: str) -> bool:

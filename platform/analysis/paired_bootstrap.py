@@ -19,7 +19,7 @@ from ticlm.platform.analysis.leaders import leaders
 from ticlm.platform.analysis.matrix import MethodView, View, views
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, signed
-from ticlm.platform.analysis.transfer import Mask
+from ticlm.platform.analysis.transfer import Mask, Matrix
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
 
 if TYPE_CHECKING:
@@ -103,6 +103,19 @@ def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Arr
     return whole, low, high
 
 
+def sums_apart(pairs: Sequence[tuple[Matrix, Matrix]], masks: Sequence[Mask]) -> tuple[Array, NDArray[np.int64]]:
+    """Return the sums of the differences A − B of matrices over the checkpoints of each evaluated period, and how many
+    of the cells in the mask both have: float64 and int64 [evaluated, pair]. AT_ONCE pairs are held at once."""
+    sums, counts = [], []
+    for first in range(0, len(pairs), AT_ONCE):
+        some = pairs[first : first + AT_ONCE]
+        apart = np.stack([a - b for a, b in some], axis=-1)  # [trained, evaluated, pair]
+        counted = ~np.isnan(apart) & np.stack(masks[first : first + AT_ONCE], axis=-1)
+        sums.append(np.where(counted, apart, 0.0).sum(0))
+        counts.append(counted.sum(0))
+    return np.concatenate(sums, axis=1), np.concatenate(counts, axis=1)
+
+
 @lru_cache(maxsize=2)
 def _weights(units: int, seed: int) -> Array:
     """Return how often each unit is drawn in each resample, float64[resample, unit]. Drawing takes 17 ms for 13 units,
@@ -180,10 +193,11 @@ def _of(view: View, preset: Preset, summary: pd.DataFrame | None) -> Iterator[di
     pairs = _pairs(view, summary)
     if not pairs or not view.evaluated:
         return
+    of = {one.method.name: view.relative(one.mean) for one in view.methods}
     for mean in HEADINGS:
         mask = getattr(cells, mean)
         masks = [_compared(view, a, b, mask) for a, b in pairs]
-        sums, counts = _sums(view, pairs, masks)
+        sums, counts = sums_apart([(of[a.method.name], of[b.method.name]) for a, b in pairs], masks)
         for (a, b), asked, *ends, held in zip(pairs, masks, *paired(sums, counts.astype(float)), counts.sum(0)):
             values = dict(zip(("difference", "low", "high"), map(float, ends)))
             where = {"study": view.study.name, "task": view.task, "source": view.source, "metric": view.metric.name}
@@ -204,21 +218,3 @@ def _compared(view: View, a: MethodView, b: MethodView, mask: Mask) -> Mask:
     """Return the cells of a mean on which two methods are compared: with the model that is never updated, those of
     updates alone. On the first checkpoint both are one model, and its 0 would hide what one or two updates gained."""
     return mask & view.updated if view.frozen is a or view.frozen is b else mask
-
-
-def _sums(
-    view: View, pairs: Sequence[tuple[MethodView, MethodView]], masks: Sequence[Mask]
-) -> tuple[Array, NDArray[np.int64]]:
-    """Return the sums of the differences A − B over the checkpoints of each evaluated period, and how many cells both
-    have: float64 and int64 [evaluated, pair]."""
-    of = {one.method.name: view.relative(one.mean) for one in view.methods}
-    sums, counts = [], []
-    for first in range(0, len(pairs), AT_ONCE):
-        some = pairs[first : first + AT_ONCE]
-        apart = np.stack(
-            [of[a.method.name] - of[b.method.name] for a, b in some], axis=-1
-        )  # [trained, evaluated, pair]
-        counted = ~np.isnan(apart) & np.stack(masks[first : first + AT_ONCE], axis=-1)
-        sums.append(np.where(counted, apart, 0.0).sum(0))
-        counts.append(counted.sum(0))
-    return np.concatenate(sums, axis=1), np.concatenate(counts, axis=1)

@@ -103,7 +103,7 @@ def _sentence(one: StudyPair, task: str) -> str:
     if gap.size == 0 and gap.low == gap.high == 0:
         return f"Across studies ({same}): {a} and {b}, the best of each on {where}, have equal values there."
     measure = f"{numbers.text(gap.size)} {unit(one.rows.views[0].metric, True)}".rstrip()
-    if gap.is_certain or not gap.is_known:
+    if not gap.is_open:
         told = f"{better} is {measure} better than {worse} on {where} {numbers.interval(gap)}"
     else:
         told = f"{better} cannot be told apart from {worse} on {where}: it is {measure} better {numbers.interval(gap)}"
@@ -124,9 +124,9 @@ def _new_text(one: StudyPair, better: str, worse: str) -> str:
     gap = one.numbers.gap(better, worse, "in_distribution")
     if one.mean == "in_distribution" or math.isnan(gap.size):
         return ""
-    if gap.is_known and not gap.is_certain:
+    if gap.is_open:
         return f"; on new text (ID) they cannot be told apart {one.numbers.interval(gap)}"
-    measure = f"{one.numbers.text(gap.size)} {one.numbers.unit}".rstrip()
+    measure = one.numbers.measure(gap)
     return f"; on new text (ID) it is {measure} {'better' if gap.size > 0 else 'worse'} {one.numbers.interval(gap)}"
 
 

@@ -102,7 +102,7 @@ def _compared(numbers: Numbers, mean: str) -> tuple[str, str, str]:
     """Compare the methods on the mean over past periods, or on the first mean that two of them have."""
     best, *others = numbers.ranked(mean)
     gaps = {other: numbers.gap(best, other, mean) for other in others}
-    tied = [other for other in others if gaps[other].is_known and not gaps[other].is_certain]
+    tied = [other for other in others if gaps[other].is_open]
     behind = [other for other in others if gaps[other].is_certain]
     where = f"{PLACES[mean]} ({HEADINGS[mean]})"
     if not tied:
@@ -145,10 +145,10 @@ def _new_text(numbers: Numbers, best: str, second: str, mean: str) -> str:
     gap = numbers.gap(best, second, "in_distribution")
     if mean == "in_distribution" or math.isnan(gap.size):
         return ""
-    if gap.is_known and not gap.is_certain:
+    if gap.is_open:
         return f"On new text (ID) {best} and {second} cannot be told apart {numbers.interval(gap)}."
     side = "better" if gap.size > 0 else "worse"
-    measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
+    measure = numbers.measure(gap)
     return f"On new text (ID) {best} is {measure} {side} than {second} {numbers.interval(gap)}."
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.leaders import runs
-from ticlm.platform.analysis.metrics import quantity
+from ticlm.platform.analysis.metrics import of_perplexity, quantity
 from ticlm.platform.analysis.numbers import count, signed
 from ticlm.platform.display.words import unit
 from ticlm.platform.results.study_result import StudyResult
@@ -28,6 +28,11 @@ class MethodDifference:
     def is_known(self) -> bool:
         """Whether there is an interval: over one period there is none."""
         return not math.isnan(self.low)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the two cannot be told apart: the interval is known and holds zero."""
+        return self.is_known and not self.is_certain
 
     @property
     def is_certain(self) -> bool:
@@ -103,15 +108,15 @@ class Numbers:
 
     def perplexity(self, gap: MethodDifference) -> str:
         """Return what a gap in nats is worth: `13 % lower`; empty for a metric whose exponential is no perplexity."""
-        if not quantity(self.study.metric(self.task)).is_log:
-            return ""
-        share = 100 * math.expm1(-gap.size)
-        digits = max(0, 1 - math.floor(math.log10(abs(share)))) if share else 0
-        return f"{abs(share):.{min(digits, 4)}f}\u00a0% {'lower' if share <= 0 else 'higher'}"
+        return of_perplexity(-gap.size) if quantity(self.study.metric(self.task)).is_log else ""
 
     def in_brackets(self, gap: MethodDifference) -> str:
         """Return a gap with its unit and its interval, in brackets, without its sign."""
         return f"({self.text(gap.size)} {self.whole_unit}, {self.interval(gap)[1:]}".replace(" ,", ",")
+
+    def measure(self, gap: MethodDifference) -> str:
+        """Return the size of a gap with its unit, without its sign."""
+        return f"{self.text(gap.size)} {self.unit}".rstrip()
 
     def text(self, value: float) -> str:
         return signed(abs(value), self._digits(value))

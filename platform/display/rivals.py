@@ -48,7 +48,7 @@ def verdict(numbers: Numbers) -> FrozenVerdict | None:
     gaps = {name: gap for name, gap in gaps.items() if not math.isnan(gap.size)}
     if not gaps:
         return None
-    winners = [name for name, gap in gaps.items() if gap.size > 0 and (gap.is_certain or not gap.is_known)]
+    winners = [name for name, gap in gaps.items() if gap.size > 0 and not gap.is_open]
     if not winners:
         return FrozenVerdict(False, _not_paid(numbers, gaps))
     return FrozenVerdict(True, _paid(numbers, winners[0], gaps), _on_past_periods(numbers, winners[0], rival))
@@ -58,7 +58,7 @@ def _not_paid(numbers: Numbers, gaps: dict[str, MethodDifference]) -> str:
     best, gap = next(iter(gaps.items()))
     several = len(gaps) > 1
     which, rival = f"{best}, the best of the {len(gaps)}," if several else best, _named(numbers)
-    if gap.size <= 0 and (gap.is_certain or not gap.is_known):
+    if gap.size <= 0 and not gap.is_open:
         told = "None of these updates paid" if several else "Updating did not pay"
         turned = MethodDifference(-gap.size, -gap.high, -gap.low)
         lead = _better(numbers, f"{rival},", which.rstrip(","), turned)
@@ -95,7 +95,7 @@ def _on_past_periods(numbers: Numbers, best: str, rival: str) -> str:
     gap = numbers.gap(best, rival, "backward")
     if math.isnan(gap.size):
         return ""
-    if gap.is_known and not gap.is_certain:
+    if gap.is_open:
         return f"On past periods, {best} and {rival} cannot be told apart {numbers.interval(gap)}."
     percent, side = numbers.perplexity(gap), "better" if gap.size > 0 else "worse"
     worth = f": its perplexity is {percent}" if percent else ""
@@ -119,9 +119,9 @@ def oracle_sentence(numbers: Numbers, best: str, mean: str) -> str:
     told = f"The Oracle series (models trained from scratch) cost {signed(times, 1)} times as much as one run"
     if math.isnan(gap.size):
         return f"{told}."
-    if gap.is_certain or not gap.is_known:
+    if not gap.is_open:
         side = "better" if gap.size > 0 else "worse"
-        measure = f"{numbers.text(gap.size)} {numbers.unit}".rstrip()
+        measure = numbers.measure(gap)
         told += f" and is {measure} {side} than {best} on {PLACES[mean]} {numbers.interval(gap)}"
     else:
         told += f" and cannot be told apart from {best} on {PLACES[mean]} {numbers.interval(gap)}"

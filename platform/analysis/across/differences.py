@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ticlm.platform.analysis.across.equal_rows import EqualRows, equal_rows
 from ticlm.platform.analysis.conventions import Preset
 from ticlm.platform.analysis.leaders import leaders
 from ticlm.platform.analysis.matrix import MethodView, View
 from ticlm.platform.analysis.numbers import HEADINGS
-from ticlm.platform.analysis.paired_bootstrap import COLUMNS, COMPARED, paired
+from ticlm.platform.analysis.paired_bootstrap import COLUMNS, COMPARED, paired, sums_apart
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,18 +60,17 @@ def _tasks(first: Sequence[View], second: Sequence[View]) -> Iterator[EqualRows 
 
 def _rows(one: EqualRows, preset: Preset, summary: pd.DataFrame) -> Iterator[dict[str, Any]]:
     pairs = list(product(*(_methods(view, summary) for view in one.views)))
-    apart = np.stack([one.values(0, a) - one.values(1, b) for a, b in pairs], axis=-1)  # [trained, evaluated, pair]
+    values = [(one.values(0, a), one.values(1, b)) for a, b in pairs]
     names = [view.study.name for view in one.views]
     where = {"study": "", "task": one.task, "source": "", "metric": one.views[0].metric.name}
     for mean in HEADINGS:
         mask = one.mask(mean, preset)
-        counted = ~np.isnan(apart) & mask[:, :, np.newaxis]
-        counts = counted.sum(0)
-        found = zip(pairs, *paired(np.where(counted, apart, 0.0).sum(0), counts.astype(float)), counts.sum(0))
+        sums, counts = sums_apart(values, [mask] * len(pairs))
+        found = zip(pairs, *paired(sums, counts.astype(float)), counts.sum(0))
         for (a, b), difference, low, high, held in found:
             sides = {"method_a": f"{names[0]}/{a.method.name}", "method_b": f"{names[1]}/{b.method.name}"}
-            values = {"difference": float(difference), "low": float(low), "high": float(high)}
-            yield where | {"mean": mean} | sides | values | {"cells": int(held), "missing": int(mask.sum() - held)}
+            ends = {"difference": float(difference), "low": float(low), "high": float(high)}
+            yield where | {"mean": mean} | sides | ends | {"cells": int(held), "missing": int(mask.sum() - held)}
 
 
 def _methods(view: View, summary: pd.DataFrame) -> list[MethodView]:

@@ -78,7 +78,9 @@ function differenceText(view, value, digits = view.metric.digits) {
 function worth(view, value) {
   const share = view.metric.log && Number.isFinite(value) ? 100 * Math.expm1(value) : 0;
   if (Math.abs(share) < 0.05) return "";
-  return `perplexity ${Math.abs(share) < 9.95 ? Math.abs(share).toFixed(1) : thousands(Math.round(Math.abs(share)))} % ${share > 0 ? "higher" : "lower"}`;
+  const size = Math.abs(share);
+  const digits = Math.max(0, 1 - Math.floor(Math.log10(size))); // two that count, as in analysis/metrics.py
+  return `perplexity ${digits ? size.toFixed(digits) : thousands(Math.round(size))}\u00a0% ${share > 0 ? "higher" : "lower"}`;
 }
 
 /** A difference in words, with its worth in perplexity in brackets. */

@@ -10,10 +10,11 @@ from ticlm.platform.analysis.metrics import worth
 @pytest.mark.parametrize(
     ("nats", "told"),
     [
-        (0.143, "perplexity 15 % higher"),
-        (-0.143, "perplexity 13 % lower"),
-        (0.01, "perplexity 1.0 % higher"),
-        (3.0, "perplexity 1,909 % higher"),
+        (0.143, "perplexity 15\u00a0% higher"),
+        (-0.143, "perplexity 13\u00a0% lower"),
+        (0.01, "perplexity 1.0\u00a0% higher"),
+        (3.0, "perplexity 1,909\u00a0% higher"),
+        (0.0012, "perplexity 0.12\u00a0% higher"),
         (0.0002, ""),
         (math.nan, ""),
     ],

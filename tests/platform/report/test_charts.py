@@ -161,7 +161,7 @@ def test_accuracy_differs_in_points_and_blue_is_still_better() -> None:
 
 def test_nats_are_worth_the_same_on_the_page_as_in_its_tables() -> None:
     report = data(made_up("demo", MONTHS))
-    for nats in (0.143, -0.143, 0.01, 3.0, 0.0002):
+    for nats in (0.143, -0.143, 0.01, 3.0, 0.0012, 0.0002):
         assert js("worth(report.studies[0].views[0], nats)", report, nats=nats) == worth(nats)
 
 
