@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ticlm.platform.analysis.lag import unit
+from ticlm.platform.analysis.lag.calendar import unit
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.gaps import MethodDifference, Numbers
 from ticlm.platform.display.words import PLACES, period

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ticlm.core.fingerprint import hash64
 from ticlm.platform.analysis.conventions import Preset
-from ticlm.platform.analysis.lag import Unit, describe, nearest, peaks, places, unit
+from ticlm.platform.analysis.lag.calendar import Unit, nearest, places, unit
+from ticlm.platform.analysis.lag.peaks import describe, peaks
 from ticlm.platform.analysis.leaders import best_overall, leaders
 from ticlm.platform.analysis.matrix import Array, MethodView, View, cost_of
 from ticlm.platform.analysis.metrics import Quantity, quantity

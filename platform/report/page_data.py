@@ -10,7 +10,7 @@ import numpy as np
 
 from ticlm.core.accounting import largest
 from ticlm.platform.analysis.contamination import Contamination
-from ticlm.platform.analysis.lag import places
+from ticlm.platform.analysis.lag.calendar import places
 from ticlm.platform.analysis.matrix import period
 from ticlm.platform.analysis.numbers import TableColumn
 from ticlm.platform.display import palette

@@ -106,12 +106,12 @@ class Report:
     @cached_property
     def parts(self) -> list[Part]:
         """What each benchmark adds, in the order of the page (papers/together/parts.py)."""
-        from ticlm.platform.papers.tic_lm import staleness
+        from ticlm.platform.display import ages
         from ticlm.platform.papers.tic_lm.part import part, without_periods
         from ticlm.platform.papers.together.parts import parts
 
         own = self.results, self.summary
-        return parts(self.results, [part(*own), staleness.part(self.results, self.views)], [without_periods(*own)])
+        return parts(self.results, [part(*own), ages.part(self.results, self.views)], [without_periods(*own)])
 
     @cached_property
     def printed(self) -> tuple[Part, list[str]] | None:

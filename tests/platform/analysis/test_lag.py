@@ -11,7 +11,9 @@ from report_kinds import MONTHS, WEEKS, made_up
 from reports import tic_lm
 
 from ticlm.core.periods import TIC_CC_MONTHS, Period, span
-from ticlm.platform.analysis.lag import Peak, age, apart, by_age, describe, nearest, peaks, places
+from ticlm.platform.analysis.lag.ages import age, by_age
+from ticlm.platform.analysis.lag.calendar import apart, nearest, places
+from ticlm.platform.analysis.lag.peaks import Peak, describe, peaks
 from ticlm.platform.analysis.matrix import View, views
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.results.study_result import TaskMetric

@@ -6,8 +6,8 @@ from report_kinds import MONTHS, made_up
 from reports import tic_lm
 
 from ticlm.platform.analysis.matrix import views
+from ticlm.platform.display.ages import part
 from ticlm.platform.display.charts import Chart
-from ticlm.platform.papers.tic_lm.staleness import part
 from ticlm.platform.results.study_result import StudyResult
 
 

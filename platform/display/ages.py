@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ticlm.platform.analysis.lag import AgeCurve, Ages, Unit, by_age, lag_text
+from ticlm.platform.analysis.lag.ages import AgeCurve, Ages, by_age
+from ticlm.platform.analysis.lag.calendar import Unit, lag_text
 from ticlm.platform.analysis.matrix import View
 from ticlm.platform.analysis.metrics import quantity, worth
 from ticlm.platform.analysis.numbers import signed
