@@ -19,17 +19,19 @@ from ticlm.core.fingerprint import fingerprint
 from ticlm.core.quantities import size
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.platform.cluster.parcel import SECRET, never, packed
-from ticlm.platform.study.settings import FOLDER, Study
+from ticlm.platform.study import settings as studies
+from ticlm.platform.study.settings import Study
 
 COMMANDS = ("run", "train", "eval", "report", "tune")
-STUDY = "study.yaml"
+STUDY, RECIPE = "study.yaml", "recipe.yaml"
 
 
 @dataclass(frozen=True)
 class Job:
     """A command of ticlm on a study, for a cluster to run.
 
-    `resolved`: the study's settings with all that it extends. `python`: the interpreter of the nodes. `installed`: the
+    `resolved`: the study's settings with all that it extends, and `recipe` those of the file that it names as its
+    recipe; None if it names none, or one that is packaged. `python`: the interpreter of the nodes. `installed`: the
     nodes have ticlm itself; otherwise the package is sent along. `modules`: files and folders of Python code that are
     sent too, by name, among them those with the user's own classes that the study names. `data`: files and folders that
     this code reads.
@@ -44,6 +46,7 @@ class Job:
     python: str = "python"
     modules: Mapping[str, Path] = field(default_factory=dict)
     data: tuple[str, ...] = ()
+    recipe: Mapping[str, Any] | None = None
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -74,14 +77,13 @@ class Job:
         package, and of the modules their code and the data that was named. Returns lines for what is sent and what
         is not."""
         own = None if self.installed else Path(str(files(PACKAGE)))
-        parcel = packed(self.modules, self.data, _texts(self.resolved), own)
+        parcel = packed(self.modules, self.data, _texts([self.resolved, self.recipe]), own)
         parcel.files.update({Path(file).name: Path(file) for _, file in _files(self.command[1:]) if file is not None})
         parcel.write(folder)
-        text = yaml.safe_dump(dict(self.resolved), sort_keys=False, allow_unicode=True)
-        (folder / STUDY).write_text(text)
-        held = without_credentials(text) != text
-        seen = ", with credentials in its URLs, which whoever may use the cluster can read" if held else ""
-        return [f"sends {STUDY}: {size((folder / STUDY).stat().st_size)}{seen}", *parcel.lines(PACKAGE)]
+        if self.recipe is None:
+            return [_written(folder / STUDY, self.resolved), *parcel.lines(PACKAGE)]
+        study = _written(folder / STUDY, {**self.resolved, "recipe": RECIPE})
+        return [study, _written(folder / RECIPE, self.recipe), *parcel.lines(PACKAGE)]
 
 
 def prepare(
@@ -111,16 +113,41 @@ def prepare(
     names = [file.name for file in taken]
     if any(never(file) or never(file.resolve()) for file in taken):
         raise InputError(f"--command {command}: {SECRET} are never sent")
-    if STUDY in names or len(set(names)) < len(names):
-        raise InputError(f"--command {command}: files it names are sent under their names; none may be {STUDY}, or two")
-    resolved, where = settings.resolved(Study, name, FOLDER, sets)
+    if {STUDY, RECIPE} & {*names} or len(set(names)) < len(names):
+        raise InputError(
+            f"--command {command}: files it names are sent under their names; none may be {STUDY}, {RECIPE}, or two"
+        )
+    place = _root(root)
+    resolved, where = studies.resolved(name, sets, place)
     study = settings.parse(Study, resolved, where)
-    own = extensions.own_modules(study) | dict(map(_module, modules))
-    job = Job(study, resolved, _root(root), words, dict(map(_variable, environment)), installed, python, own, (*data,))
+    recipe, own = _recipe(study)
+    own = extensions.own_modules(study) | own | dict(map(_module, modules))
+    variables = dict(map(_variable, environment))
+    job = Job(study, resolved, place, words, variables, installed, python, own, (*data,), recipe)
     if without_credentials(job.entrypoint) != job.entrypoint:
         raise InputError("--root and --command are shown to all who see the job: put credentials into the environment")
     packed(own, data)  # before anything is sent
     return job
+
+
+def _recipe(study: Study) -> tuple[Mapping[str, Any] | None, dict[str, Path]]:
+    """Return the settings of the recipe file that a study names, with all that it extends, and the modules of the
+    user's own classes among them; nothing if the nodes have the recipe."""
+    from ticlm.datasets.corpus.recipe import CorpusRecipe
+
+    if study.recipe is None or not Path(study.recipe).is_file():
+        return None, {}
+    resolved, where = settings.resolved(CorpusRecipe, study.recipe, settings.RECIPES)
+    return resolved, extensions.own_modules(settings.parse(CorpusRecipe, resolved, where))
+
+
+def _written(file: Path, values: Mapping[str, Any]) -> str:
+    """Write settings to a file. Returns a line that says so."""
+    text = yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True)
+    file.write_text(text)
+    held = without_credentials(text) != text
+    seen = ", with credentials in its URLs, which whoever may use the cluster can read" if held else ""
+    return f"sends {file.name}: {size(file.stat().st_size)}{seen}"
 
 
 def _files(words: Sequence[str]) -> list[tuple[str, str | None]]:

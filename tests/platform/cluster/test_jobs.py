@@ -40,6 +40,7 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.settings import Study, load
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import work_of
+from ticlm.platform.study.written.calendar import check_recipe
 
 SECRETS = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
 MINE = """
@@ -48,6 +49,12 @@ from ticlm.methods.replay import NoReplay
 
 class LastReplay(NoReplay):
     pass
+"""
+POSTS = """
+extends: monthly
+name: posts
+documents: {paths: [posts/*.jsonl]}
+periods: {initial: 202301, step: month, last: 202302}
 """
 SMALL = (  # of the demo: two rounds of one method
     "periods.last=202302",
@@ -99,6 +106,24 @@ def test_what_is_sent_is_the_study_in_one_file_and_the_package(tmp_path: Path) -
     )
     assert shown.stdout.startswith(f"{tmp_path}/sent/ticlm/core/"), shown.stderr
     assert (tmp_path / "sent/ticlm/platform/studies/demo.yaml").is_file()
+
+
+def test_a_study_whose_recipe_tells_its_calendar_is_sent_with_the_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "posts.recipe.yaml").write_text(POSTS)
+    (tmp_path / "mine.yaml").write_text(
+        "extends: demo\nname: mine\ncorpus: posts\nrecipe: posts.recipe.yaml\nperiods: corpus\n"
+        "methods: [cyclic-cosine]\n"
+    )
+    job = prepare(f"{tmp_path}/mine.yaml", f"{tmp_path}/runs", installed=True)
+    (tmp_path / "sent").mkdir()
+    job.pack(tmp_path / "sent")
+    monkeypatch.chdir(tmp_path / "sent")  # as the nodes do
+    there = load("study.yaml", root=f"{tmp_path}/runs")
+    assert fingerprint.fingerprint(there) == job.metadata["fingerprint"]
+    assert there.timeline.labels == ("202301", "202302") and there.recipe == "recipe.yaml"
+    assert check_recipe(there.recipe, there.corpus, "study.yaml")["documents"]["paths"] == ["posts/*.jsonl"]
 
 
 def test_modules_of_the_users_own_are_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
