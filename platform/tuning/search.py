@@ -79,6 +79,14 @@ class Tuning:
         """The method whose settings are searched."""
         return self.space.method_of(self.study.methods)
 
+    @cached_property
+    def _entire(self) -> Study:
+        """The study on all its periods, the newest of which `last` stands for."""
+        if self.study.first_periods is None:
+            return self.study
+        written = {key: value for key, value in self.data.items() if key != "first_periods"}
+        return parse(Study, written, f"tuning of {self.study.name}, on all its periods")
+
     @property
     def trials(self) -> int:
         """How many trials the search has."""
@@ -140,7 +148,7 @@ class Tuning:
         if self.search.reference == "oracle" and periods is None:
             oracle = self._oracle(self.study.periods.timeline().labels[first - 1])
             changes |= {"methods": (*changes["methods"], oracle), "reference": oracle.name}
-        return self._changed(changes)
+        return _changed(self.study, changes)
 
     def start(self) -> Study | None:
         """Return the study up to the initial checkpoint, which all trials share; None if that belongs to no period."""
@@ -153,16 +161,16 @@ class Tuning:
 
     def whole(self, methods: Sequence[Method]) -> Study:
         """Return the study on all its periods, with these methods, scored on its own held-out rows."""
-        series = [m for m in self.study.methods if isinstance(m, OracleSeries)] * (self.search.reference == "oracle")
-        changes = {"name": f"{self.study.name}-tuned", "first_periods": None, "evaluations": (self._task,)}
+        series = [m for m in self._entire.methods if isinstance(m, OracleSeries)] * (self.search.reference == "oracle")
+        changes = {"name": f"{self.study.name}-tuned", "evaluations": (self._task,)}
         named = self.study.reference if self.study.reference in [oracle.name for oracle in series] else None
         own = named if series else "raw"
-        return self._changed(changes | {"methods": (*methods, *series), "reference": own})
+        return _changed(self._entire, changes | {"methods": (*methods, *series), "reference": own})
 
     def chosen(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """Return settings that `ticlm run` takes: the study's, with only the method of this point and Oracle series."""
         method = self.space.changed(self.base, point, f"{self.base.name}-{self.space.label(point)}")
-        series = [m for m in self.study.methods if isinstance(m, OracleSeries)]
+        series = [m for m in self._entire.methods if isinstance(m, OracleSeries)]
         written = self.study.model_copy(update={"methods": (method, *series)}).model_dump(mode="json")["methods"]
         kept = {key: value for key, value in self.data.items() if key not in ("first_periods", "each_method")}
         if self.study.recipe is not None and Path(self.study.recipe).is_file():  # these settings are kept elsewhere
@@ -187,10 +195,11 @@ class Tuning:
         own = next((m for m in self.study.methods if isinstance(m, OracleSeries)), None)
         return OracleSeries(cutoffs=(cutoff,), continual_tokens=own.continual_tokens if own else None)
 
-    def _changed(self, changes: Mapping[str, Any]) -> Study:
-        """Return the study with other values of some settings, checked like any study."""
-        fields = {name: getattr(self.study, name) for name in Study.model_fields}
-        return parse(Study, fields | dict(changes), f"tuning of {self.study.name}")
+
+def _changed(study: Study, changes: Mapping[str, Any]) -> Study:
+    """Return a study with other values of some settings, checked like any study."""
+    fields = {name: getattr(study, name) for name in Study.model_fields}
+    return parse(Study, fields | dict(changes), f"tuning of {study.name}")
 
 
 def load(

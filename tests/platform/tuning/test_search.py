@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searches import MONTHS, RATES, rates
+from searches import METHODS, MONTHS, RATES, rates
 
 from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
+from ticlm.methods.method import OracleSeries
 from ticlm.platform.study.resources import Resources
+from ticlm.platform.study.settings import Study
 from ticlm.platform.tuning import resources as room
 from ticlm.platform.tuning import search
 
@@ -55,6 +58,20 @@ def test_a_study_of_fewer_than_ten_periods_is_refused_unless_it_says_so(
         search.load("cyclic-cosine", name, four, RATES, {})
     wanted = search.load("cyclic-cosine", name, ["first_periods=3", "methods.2.cutoffs=[202301]"], RATES, {})
     assert wanted.seen(()).timeline.labels == MONTHS[:3]
+
+
+def test_the_whole_study_has_the_oracle_of_its_own_last_period(study: Callable[..., str]) -> None:
+    """`last` stands for the newest of the first periods in what is searched, and for the newest of all in the rest."""
+    ends = [METHODS[0], {"base": "oracle", "cutoffs": ["first", "last"]}]
+    name, sets = study(methods=ends, first_periods=3), ["evaluate.checkpoints=[last]"]
+    wanted = search.load("cyclic-cosine", name, sets, RATES, {"reference": "oracle"})
+    chosen = parse(Study, wanted.chosen({"schedule.max_rate": 1e-3}), "chosen")
+    oracles = [
+        next(m.labels for m in found.methods if isinstance(m, OracleSeries))
+        for found in (wanted.seen(()), wanted.whole((wanted.base,)), chosen)
+    ]
+    assert oracles == [(MONTHS[2],), (MONTHS[0], MONTHS[-1]), (MONTHS[0], MONTHS[-1])]
+    assert wanted.whole((wanted.base,)).evaluate.checkpoints == (MONTHS[-1],)
 
 
 @pytest.mark.parametrize(
