@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from ticlm.core.errors import TiclmError
 from ticlm.core.periods import Calendar
+from ticlm.core.reading import json_texts
 from ticlm.core.reading.near import hint
 from ticlm.core.settings import Settings, merged
 from ticlm.methods.catalog import CATALOG
@@ -38,20 +39,32 @@ def whole_method(entry: Any) -> Any:
 
 def written_out(data: Any) -> Any:
     """Return the data of a study with what `each_method` says in each method, and labels in place of `first` and
-    `last`. Raises ValueError if `each_method` has a key that no method shares."""
+    `last`. Raises ValueError if `each_method` is no mapping, or has a key that no method shares."""
     if not isinstance(data, Mapping) or not isinstance(data.get("methods"), list | tuple):
         return data
-    methods = [_with_shared(entry, data.get("each_method")) for entry in data["methods"]]
+    shared = _shared(data.get("each_method", {}))
+    methods = [_with_shared(entry, shared) for entry in data["methods"]]
     return _with_labels({**data, "methods": methods})
 
 
-def _with_shared(entry: Any, shared: Any) -> Any:
-    """Return a method with the settings that all methods share, as far as it does not say them itself."""
-    if not isinstance(shared, Mapping) or not shared:
-        return entry
+def _shared(written: Any) -> Mapping[str, Any]:
+    """Return the settings that all methods share, which may be written as the JSON text that a Study holds."""
     allowed = [key for key in Continual.model_fields if key not in OWN_KEYS]
+    try:
+        shared = json_texts.read(written) if isinstance(written, str) else written
+    except ValueError:
+        shared = None
+    if not isinstance(shared, Mapping):
+        raise ValueError(f"each_method: must be a mapping of {', '.join(allowed)}, got {str(written)[:200]!r}")
     if unknown := next((key for key in shared if key not in allowed), None):
         raise ValueError(f"each_method.{unknown}: methods share {', '.join(allowed)} and nothing else")
+    return shared
+
+
+def _with_shared(entry: Any, shared: Mapping[str, Any]) -> Any:
+    """Return a method with the settings that all methods share, as far as it does not say them itself."""
+    if not shared:
+        return entry
     named = {"base": entry} if isinstance(entry, str) else entry
     if not isinstance(named, dict) or _is_series(named):
         return entry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,3 +75,12 @@ def test_a_method_says_itself_what_differs(toy_study: MakeStudy) -> None:
 def test_a_key_that_no_method_shares_is_refused(toy_study: MakeStudy) -> None:
     with pytest.raises((InputError, ValueError), match=r"each_method\.shedule: methods share schedule, replay"):
         toy_study(methods=["cyclic-cosine"], each_method={"shedule": RATES})
+    for wrong in (3, "{", ["schedule"]):
+        with pytest.raises((InputError, ValueError), match=r"each_method: must be a mapping of schedule, replay"):
+            toy_study(methods=["cyclic-cosine"], each_method=wrong)
+
+
+def test_what_methods_share_may_be_a_text_of_json(toy_study: MakeStudy) -> None:
+    shared = {"schedule": RATES}
+    text, mapping = (toy_study(methods=["cyclic-cosine"], each_method=one) for one in (json.dumps(shared), shared))
+    assert text == mapping != toy_study(methods=["cyclic-cosine"])
