@@ -55,9 +55,14 @@ class TiclmError(Exception):
 
 
 class InputError(TiclmError):
-    """Something the user wrote or pointed to is wrong: a file, a key, a value, a path."""
+    """Something the user wrote or pointed to is wrong: a file, a key, a value, a path. `required` is the key that is
+    not there, if this is what is wrong."""
 
     exit_code = 2
+
+    def __init__(self, message: str = "", required: str = "") -> None:
+        super().__init__(message)
+        self.required = required
 
 
 class NotBuilt(InputError):

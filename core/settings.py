@@ -20,7 +20,7 @@ from ticlm.core.reading.packaged import KEY as VARIANTS
 from ticlm.core.reading.packaged import RECIPES as RECIPES
 from ticlm.core.reading.packaged import holders
 from ticlm.core.reading.plain import plain_at
-from ticlm.core.reading.settings_errors import one_line
+from ticlm.core.reading.settings_errors import one_line, required
 
 
 class Settings(BaseModel):
@@ -65,7 +65,7 @@ def parse(kind: type[S], data: Any, where: str) -> S:
     try:
         return kind.model_validate(dict(data))
     except ValidationError as error:
-        raise InputError(f"{where}: {one_line(error, kind)}") from None
+        raise InputError(f"{where}: {one_line(error, kind)}", required(error, kind)) from None
 
 
 def load(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) -> S:

@@ -14,10 +14,19 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
+REQUIRED = "is required"
+
+
 def one_line(error: ValidationError, kind: type[BaseModel]) -> str:
     """Return the first error as `field: what is wrong with it`, and how many more fields are wrong."""
     field, line = first_error(error, kind)
     return f"{field}: {line}" if field else line
+
+
+def required(error: ValidationError, kind: type[BaseModel]) -> str:
+    """Return the path of the first field that is wrong, if what is wrong is that it is not there; else nothing."""
+    field, line = first_error(error, kind)
+    return field if line.startswith(REQUIRED) else ""
 
 
 def first_error(error: ValidationError, kind: type[BaseModel]) -> tuple[str, str]:
@@ -79,7 +88,7 @@ def _said(error: ErrorDetails, same: Sequence[ErrorDetails], kind: type[BaseMode
             meant = hint(str(error["loc"][-1]), allowed)
             return f"unknown key{meant}; allowed: {', '.join(allowed)}" if allowed else "unknown key"
         case "missing":
-            return "is required"
+            return REQUIRED
         case "union_tag_not_found":
             return "kind is required"
         case "too_short" | "too_long" as which:

@@ -40,10 +40,14 @@ def most_epochs(plan: Plan) -> MostEpochs | None:
     return MostEpochs(epochs, source, _who(plan, key), plan.tree.rounds[key].period)
 
 
-def notes(plan: Plan) -> list[str]:
-    """Return the notes on a plan's corpus and rounds."""
+def notes(plan: Plan, most: MostEpochs | None) -> list[str]:
+    """Return the notes on a plan's corpus and rounds; `most` is the source that a run sees most often."""
     missing = missing_periods(plan) if plan.corpus else []
-    found = [] if plan.corpus else [f"corpus {plan.study.corpus}: not built yet, so nothing is done, rows are unknown"]
+    found = []
+    if plan.store is None:
+        found.append("what is done, and rows, are known once all that is missing is there")
+    elif plan.corpus is None:
+        found.append(f"corpus {plan.study.corpus}: not built yet, so nothing is done, rows are unknown")
     if missing:
         found.append(f"corpus has no period {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}")
     if waiting := len(plan.open_rounds):
@@ -60,11 +64,10 @@ def notes(plan: Plan) -> list[str]:
             "to converge when its rate falls, so methods differ by what they learn, not by what they forget "
             "(ticlm docs sizing)"
         )
-    return [*found, *_repeated(plan), *_short(plan), *_lopsided(plan)]
+    return [*found, *_repeated(most), *_short(plan), *_lopsided(plan)]
 
 
-def _repeated(plan: Plan) -> list[str]:
-    most = most_epochs(plan)
+def _repeated(most: MostEpochs | None) -> list[str]:
     if most is None or most.epochs <= MANY_EPOCHS:
         return []
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,8 @@ DEFAULT = Machine()
 
 def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = None) -> RenderableType:
     """Return a table of chains, a table of methods, and lines of totals, for a terminal."""
-    summary = describe(plan, machine)
+    most = plan_notes.most_epochs(plan)
+    summary = _described(plan, machine, most)
     total = summary["total"]
     left = f"left to do: {total['rounds']} rounds, {total['steps']:,} steps, {total['tokens']:,} tokens"
     lines = [
@@ -40,7 +41,7 @@ def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = Non
         *map(str, plan.adapted),
         f"cells: {summary['cells']['wanted']:,}, {summary['cells']['left']:,} to score" if summary["cells"] else "",
         *(_new_and_old(row, plan.study.length) for row in summary["methods"] if row["old_on_top"]),
-        _epochs(plan_notes.most_epochs(plan)),
+        f"most epochs of one source: {most.epochs:.2f} ({most.said})" if most is not None and most.epochs else "",
         *(f"outside the timeline: {line}" for line in summary["outside"]),
         *summary["notes"],
     ]
@@ -50,10 +51,6 @@ def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = Non
 
         results = [plan_table(expected), ""]
     return Group(_chains(plan, summary), "", _methods(summary), "", *results, *(line for line in lines if line))
-
-
-def _epochs(most: plan_notes.MostEpochs | None) -> str:
-    return f"most epochs of one source: {most.epochs:.2f} ({most.said})" if most is not None and most.epochs else ""
 
 
 def _new_and_old(row: dict[str, Any], length: int) -> str:
@@ -102,9 +99,14 @@ def _methods(summary: dict[str, Any]) -> Table:
     return table
 
 
-def as_json(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = None) -> str:
-    """Return everything that `view` shows, and every round with the methods and seeds that train it, as JSON with one
-    round per line."""
+def as_json(
+    plan: Plan,
+    machine: Machine = DEFAULT,
+    expected: Expected | None = None,
+    missing: Sequence[Mapping[str, str | bool]] = (),
+) -> str:
+    """Return everything that `view` shows, what is `missing`, and every round with the methods and seeds that train it,
+    as JSON with one round per line."""
     users: dict[str, list[dict[str, Any]]] = {}
     for run in plan.tree.runs:
         for key in run.keys:
@@ -129,17 +131,20 @@ def as_json(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = 
         for key, spec in plan.tree.rounds.items()
     ]
     results = {} if expected is None else {"predicted": expected.as_json()}
-    summary = json.dumps(describe(plan, machine) | results, indent=1).removesuffix("\n}")
+    summary = json.dumps(describe(plan, machine) | {"missing": list(missing)} | results, indent=1).removesuffix("\n}")
     tree = ",\n  ".join(map(json.dumps, rounds))  # json takes ten times as long if it indents
     return f'{summary},\n "tree": [\n  {tree}\n ]\n}}'
 
 
 def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
     """Return the plan as plain numbers; None for what is not known yet."""
+    return _described(plan, machine, plan_notes.most_epochs(plan))
+
+
+def _described(plan: Plan, machine: Machine, most: plan_notes.MostEpochs | None) -> dict[str, Any]:
     rate = plan.tokens_per_s
     chains = [_row(plan, chain, chain.keys, machine, rate) for chain in plan.chains]
     left = tuple(key for key in plan.tree.rounds if not plan.done(key))
-    most = plan_notes.most_epochs(plan)
     cells, unknown = _cells(plan)
     left_cells = None if cells is None else cells.by_label
     return {
@@ -155,7 +160,7 @@ def describe(plan: Plan, machine: Machine = DEFAULT) -> dict[str, Any]:
         "most_epochs": None if most is None else most._asdict() | {"source": str(most.source)},
         "outside": external_inputs(plan),
         "cells": None if cells is None else {"wanted": cells.wanted, "left": cells.left},
-        "notes": [*plan_notes.notes(plan), *unknown],
+        "notes": [*plan_notes.notes(plan, most), *unknown],
     }
 
 

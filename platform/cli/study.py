@@ -51,10 +51,11 @@ def plan(
     gc.disable()  # the tree of a large study is a million values that stay until the end
     machine = Machine(gpu.lower(), utilisation, price)
     missing = missing_of(study, root, set_)
-    made = plan_of(study, root, set_) if missing.is_empty else plan_without_data(study, root, set_)
-    forecasts = expected(made, [plan_of(name, root, None) for name in predict_from or ()])
+    made = plan_of(study, root, set_) if missing.is_empty else _plan_as_far(study, root, set_)
+    others = [plan_of(name, root, None) for name in predict_from or ()]
+    forecasts = expected(made, others) if others or missing.is_empty else None  # own results need all that is read
     if as_json:
-        print(plan_view.as_json(made, machine, forecasts))
+        print(plan_view.as_json(made, machine, forecasts, missing.rows()))
     else:
         console().print(plan_view.view(made, machine, forecasts))
         for line in missing.describe():
@@ -187,12 +188,16 @@ def missing_of(study: Name, root: Root, set_: Sets) -> Needs:
         return needs.of_study(load(study, set_ or (), store), store, root)
 
 
-def plan_without_data(study: Name, root: Root, set_: Sets) -> Plan:
-    """Return the plan of a study as if nothing were built and done: its ids hang on data that are missing."""
+def _plan_as_far(study: Name, root: Root, set_: Sets) -> Plan:
+    """Return the plan of a study that lacks something: with what is done, or, if that hangs on what is missing, as if
+    nothing were built."""
     from ticlm.platform.study import plan as plans
     from ticlm.platform.study.settings import load
 
-    return plans.make(load(study, set_ or (), absolute(root)), None)
+    try:
+        return plan_of(study, root, set_)
+    except InputError:
+        return plans.make(load(study, set_ or (), absolute(root)), None)
 
 
 def _plan_or_build(study: Name, root: Root, set_: Sets) -> Plan:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ticlm.core.errors import InputError
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.methods.method import OracleSeries
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.plan import Plan
+from ticlm.platform.tasks.base import Task
 
 
 def external_inputs(plan: Plan) -> list[str]:
@@ -15,9 +17,7 @@ def external_inputs(plan: Plan) -> list[str]:
         lines.append(f"tokenizer {plan.corpus.info.tokenizer.name}, as of {plan.corpus.info.tokenizer.as_of}")
     lines += plan.corpus.info.external_inputs if plan.corpus is not None else ()
     if plan.corpus is not None:
-        read = [d for t in plan.study.evaluations if t.reads == "examples" and (d := plan.data_of(t)) is not None]
-        told = (f"examples {data.info.id}: {line}" for data in read for line in data.info.external_inputs)
-        lines += list(dict.fromkeys(told))
+        lines += dict.fromkeys(line for task in plan.study.evaluations for line in _of_examples(plan, task))
     if isinstance(plan.study.model, FolderModel):
         lines.append(f"initial model {plan.study.model.path}, as of {plan.study.model.as_of}")
     for series in (m for m in plan.study.methods if isinstance(m, OracleSeries)):
@@ -30,3 +30,13 @@ def external_inputs(plan: Plan) -> list[str]:
     teachers = dict.fromkeys(model for penalty in penalties for model in penalty.imported.values())
     lines += [f"teacher {teacher.path}, as of {teacher.as_of}" for teacher in teachers]
     return list(map(without_credentials, lines))
+
+
+def _of_examples(plan: Plan, task: Task) -> list[str]:
+    if task.reads != "examples":
+        return []
+    try:
+        data = plan.data_of(task)
+    except InputError:  # not there yet: a plan says so, and nothing else is made without it
+        return []
+    return [f"examples {data.info.id}: {line}" for line in data.info.external_inputs] if data is not None else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,7 +52,7 @@ class Needs:
             loaded = _loaded(known)
             extras.check(loaded)
         except InputError as error:
-            self.lost[f"{KIND[folder]} {paths.versioned(name)}"] = self._remedy(name, recipe, str(error))
+            self.lost[f"{KIND[folder]} {paths.versioned(name)}"] = self._remedy(name, recipe, error)
             return
         if loaded.id != paths.versioned(name):
             self.lost[f"{KIND[folder]} {paths.versioned(name)}"] = f"recipe {known} builds {loaded.id}"
@@ -71,11 +70,20 @@ class Needs:
         """Whether nothing is missing."""
         return not (self.recipes or self.lost or self.study)
 
+    def rows(self) -> list[dict[str, str | bool]]:
+        """Return what is missing, each with what makes it, and whether `run` does that by itself."""
+        found = [
+            *((place.partition("/")[2], f"ticlm data build {recipe}", True) for place, recipe in self.recipes.items()),
+            *((name, how, False) for name, how in self.lost.items()),
+        ]
+        if self.study is not None:
+            found.append((f"the model of {self.study}", f"ticlm train {self.study}", True))
+        return [{"name": name, "how": how, "by_itself": by_itself} for name, how, by_itself in found]
+
     def describe(self) -> Iterator[str]:
         """Yield lines that say what is missing, for a plan."""
         if self.recipes:
-            names = ", ".join(place.partition("/")[2] for place in self.recipes)
-            yield f"missing, and built first: {names}; what is done is known once they are there"
+            yield f"missing, and built first: {', '.join(place.partition('/')[2] for place in self.recipes)}"
         if self.study is not None:
             yield f"missing, and trained first: the model of {self.study}"
         for name, how in self.lost.items():
@@ -87,18 +95,17 @@ class Needs:
             each = "; ".join(f"{name}: {how}" for name, how in self.lost.items())
             raise InputError(f"{what} needs what it cannot build by itself: {each}")
 
-    def _remedy(self, name: str, recipe: str | None, error: str) -> str:
+    def _remedy(self, name: str, recipe: str | None, error: InputError) -> str:
         known = recipe or name.partition("@")[0]
         root = "" if self.root == "runs" else f" --root {self.root}"
         if recipe is None and known not in settings.packaged(RECIPES):
             return (
                 f"not there yet, and no recipe of this name is packaged; build it with: ticlm data build RECIPE{root}"
             )
-        required = re.search(r": ([\w.]+): is required", error)
-        if required is None:
+        if not error.required:
             return f"{error}; then ticlm data build {known}{root}"
-        value = "[FILE, …]" if required[1].endswith("paths") else "…"
-        return f"ticlm data build {known} --set '{required[1]}={value}'{root}"
+        value = "[FILE, …]" if error.required.endswith("paths") else "…"
+        return f"ticlm data build {known} --set '{error.required}={value}'{root}"
 
 
 def of_study(study: Study, store: Store, root: str) -> Needs:
@@ -110,11 +117,10 @@ def of_study(study: Study, store: Store, root: str) -> Needs:
         *((paths.EXAMPLES if t.reads == "examples" else paths.CORPORA, t.data_source) for t in study.evaluations),
         *((paths.CORPORA, old.corpus) for _, old in study.old_corpora),
     ]
-    own = Needs(store, root)
-    own.add(paths.CORPORA, study.corpus, study.recipe or calendar.packaged_recipe(study.corpus))
-    mine = f"{paths.CORPORA}/{paths.versioned(study.corpus)}"
-    found.recipes = {place: recipe for place, recipe in own.recipes.items() if place != mine}
-    found.lost, found._seen = own.lost, {uri for uri in own._seen if not uri.endswith(f"/{mine}")}
+    found.add(paths.CORPORA, study.corpus, study.recipe or calendar.packaged_recipe(study.corpus))
+    own = f"{paths.CORPORA}/{paths.versioned(study.corpus)}"
+    found.recipes.pop(own, None)
+    found._seen.discard(f"{store.root}/{own}")
     if (start := models.study_of(study.model)) is not None and models.trained(start, store.root) is None:
         first = load(start, (), store)
         found.add(paths.CORPORA, first.corpus, first.recipe)

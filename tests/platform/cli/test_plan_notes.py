@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
 
 from ticlm.core.corpus import Corpus
-from ticlm.platform.cli import plan_notes
+from ticlm.platform.cli import plan_notes, study
 from ticlm.platform.study import plan as plans
 from ticlm.platform.study.settings import Study
 
@@ -19,7 +24,7 @@ def test_the_method_and_the_month_that_are_repeated_most_are_named(toy_study: St
     made = plans.make(toy_study(methods=methods, continual_tokens=budgets), str(toy_root))
     most = plan_notes.most_epochs(made)
     assert most is not None and most.who == "cyclic-cosine" and most.epochs > 4
-    notes = plan_notes.notes(made)
+    notes = plan_notes.notes(made, most)
     assert (
         f"cyclic-cosine sees {most.source} {most.epochs:.2f} times; from about 4 times on text is learned by heart"
         in ("\n".join(notes))
@@ -28,11 +33,11 @@ def test_the_method_and_the_month_that_are_repeated_most_are_named(toy_study: St
 
 def test_rounds_of_few_steps_are_counted_and_the_shortest_is_named(toy_study: Studies, toy_root: Path) -> None:
     made = plans.make(toy_study(), str(toy_root))
-    notes = [note for note in plan_notes.notes(made) if "steps" in note]
+    notes = [note for note in plan_notes.notes(made, None) if "steps" in note]
     assert len(notes) == 1 and "rounds have fewer than 10 steps, the fewest 4 (" in notes[0]
     schedule = {"kind": "cosine", "max_rate": 1e-2, "warmup_steps": 2}
     longer = {"initial": {"budget": {"steps": 60}, "schedule": schedule}, "continual_tokens": {"per_period": 6400}}
-    notes = plan_notes.notes(plans.make(toy_study(**longer), str(toy_root)))
+    notes = plan_notes.notes(plans.make(toy_study(**longer), str(toy_root)), None)
     assert not any("fewer than 10 steps" in note for note in notes)
 
 
@@ -40,7 +45,26 @@ def test_lopsided_months_of_the_study_are_named(
     toy_study: Studies, toy_corpus: Callable[..., Corpus], tmp_path: Path
 ) -> None:
     toy_corpus(tmp_path / "corpora/toy@1", rows=12)
-    notes = plan_notes.notes(plans.make(toy_study(), str(tmp_path)))
+    notes = plan_notes.notes(plans.make(toy_study(), str(tmp_path)), None)
     assert (
         "202301: 12 train rows and 16 eval rows; a mean over fewer than 20 says little" in notes[-1].partition(" (")[0]
     )
+
+
+@pytest.mark.parametrize("lacks", ["set mine@1", "corpus mine@1"])
+def test_a_plan_that_lacks_something_names_it_and_tells_what_is_known_without_it(
+    toy_study: Studies, toy_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], lacks: str
+) -> None:
+    """What copies are tuned on says which rounds there are; without a set that is only asked, all are known."""
+    data = toy_study().model_dump(mode="json", serialize_as_any=True)
+    asked: dict[str, Any] = {"kind": "document-perplexity", "name": "read", "examples": "mine"}
+    if "corpus" in lacks:
+        schedule = {"kind": "constant", "max_rate": 1e-3, "warmup_steps": 0}
+        asked = {"kind": "perplexity", "name": "tuned", "prepare": {"corpus": "mine", "schedule": schedule}}
+        asked["prepare"] |= {"epochs": 1, "expected_rows": 9, "period": "202301", "as_of": "202301"}
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(data | {"evaluations": [*data["evaluations"], asked]}))
+    study.plan(f"{tmp_path}/study.yaml", str(toy_root), as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in told["missing"]] == [lacks]
+    assert all(one["id"] for one in told["tree"]) == (told["epochs"] is not None) == ("set" in lacks)
+    assert not any("not built yet" in note for note in told["notes"])
