@@ -40,19 +40,38 @@ def append(
 def update(study: Name, files: Files = None, root: Root = "runs", set_: Sets = None) -> None:
     """Bring a study up to date: append new files to its corpus, then train and score one round per method.
 
-    The study says `periods: corpus`, and names the recipe of its corpus as `recipe`, or has it beside itself.
+    The study says `periods: corpus`, and names the recipe of its corpus as `recipe`, or has it beside itself. The same
+    command continues an update that was interrupted.
     """
+    from ticlm.platform.cli.building import new_files
+    from ticlm.platform.cli.console import say
     from ticlm.platform.cli.study import run
 
-    _append(_recipe_of(study, set_), files or [], absolute(root))
+    try:
+        _append(_recipe_of(study, set_, absolute(root)), files or [], absolute(root))
+    except new_files.AlreadyRead as error:
+        if not _is_left(study, root, set_):
+            raise InputError(f"{error.what}, and nothing is left to do for {study}") from None
+        say(f"{error.what}; what is left of {study} goes on")
     run(study, root, set_)
 
 
-def _recipe_of(study: str, sets: list[str] | None) -> str:
-    """Return the file of the recipe that builds a study's corpus. Raises InputError if there is none, or if the study
-    would not see a new period."""
+def _is_left(study: str, root: str, sets: list[str] | None) -> bool:
+    """Return whether rounds or cells of a study are left."""
+    from ticlm.platform.cli.options import plan_of
+    from ticlm.platform.cli.study import cells_to_score, missing_of
+
+    if not missing_of(study, root, sets).is_empty:
+        return True
+    made = plan_of(study, root, sets)
+    return bool(made.pending() or cells_to_score(made).units)
+
+
+def _recipe_of(study: str, sets: list[str] | None, root: str) -> str:
+    """Return the file of the recipe that builds a study's corpus. Raises InputError if there is none, if the study
+    would not see a new period, or if all its rounds would be other ones with it."""
     from ticlm.core import settings
-    from ticlm.platform.study.settings import FOLDER, Study
+    from ticlm.platform.study.settings import FOLDER, Study, load
     from ticlm.platform.study.written.calendar import WORD, check_recipe
 
     data, where = settings.resolved(Study, study, FOLDER, sets or ())
@@ -69,6 +88,12 @@ def _recipe_of(study: str, sets: list[str] | None) -> str:
         raise InputError(f"{where}: periods are written out, so a new one is not the study's; say periods: corpus")
     if data.get("first_periods") is not None:
         raise InputError(f"{where}: first_periods ends the study before a new period; remove it")
+    if isinstance(total := data.get("continual_tokens"), int):
+        each = total // max(1, len(load(study, sets or (), root).timeline) - 1)
+        raise InputError(
+            f"{where}: continual_tokens: {total} is shared by all periods, so a new one would change every round; "
+            f"say continual_tokens: {{per_period: {each}}}"
+        )
     return recipe
 
 

@@ -20,6 +20,14 @@ from ticlm.datasets.io.documents import Document, Input, input_files
 from ticlm.datasets.io.file_documents import FileDocuments
 
 
+class AlreadyRead(InputError):
+    """Raised if there is nothing to append. `what` says so without what to do next."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}; {remedy}")
+        self.what = what
+
+
 @dataclass(frozen=True)
 class NewFiles:
     """Files that may be appended to a corpus. `last` is the period that they reach to, `late` counts their documents of
@@ -47,15 +55,16 @@ def look_at(recipe: CorpusRecipe, named: Sequence[str], root: str, file: str, to
     listed = {entry.path: entry for entry in recipe.reader.inputs(recipe.periods)}
     entries, unlisted = _entries(recipe, named, listed) if named else (_waiting(listed.values(), history), ())
     if not entries:
-        raise InputError(
-            f"{recipe.id} has read all files that its recipe lists; name the new file, or put it beside them"
-        )
+        what = f"{recipe.id} has read all files that its recipe lists"
+        raise AlreadyRead(what, "name the new file, or put it beside them")
     recipe.reader.check(entries)
     today = today or datetime.now(UTC).date()
     counts, calendar = _documents(recipe, entries), recipe.calendar
     start_of_last = history.standing[1]
     new = {period: newest for period, (_, newest) in counts.items() if period.start > start_of_last}
     late = sum(count for period, (count, _) in counts.items() if period.start <= start_of_last)
+    if not new and all(entry in history.read_before for entry in entries):
+        raise AlreadyRead(f"{entries[0].path}: {recipe.id} has read it already", "ticlm run goes on with its studies")
     if not new:
         raise InputError(_nothing_new(recipe, entries, counts, history))
     last = _last(new, calendar, today, entries[0].path)
@@ -111,8 +120,6 @@ def _nothing_new(
     history: BuildHistory,
 ) -> str:
     name = entries[0].path
-    if all(entry in history.read_before for entry in entries):
-        return f"{name}: {recipe.id} has read it already; ticlm run goes on with its studies"
     last = max(history.built, key=lambda label: span(label)[0])
     if not counts:
         return f"{name}: none of its documents lies in the calendar of {recipe.id}"

@@ -14,8 +14,9 @@ from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError, TiclmError
 from ticlm.core.settings import RECIPES, load
 from ticlm.datasets.corpus.recipe import CorpusRecipe
-from ticlm.platform.cli import data
+from ticlm.platform.cli import data, study
 from ticlm.platform.cli.building import commands, new_files
+from ticlm.platform.study.plan import Plan
 
 RECIPE = """# mine
 extends: monthly
@@ -134,6 +135,17 @@ def test_several_months_are_appended_together_and_the_one_that_goes_on_waits(des
     assert found.last == "202305" and found.unlisted == ("202304.jsonl", "202305.jsonl", "202306.jsonl")
 
 
+WHOLE = """
+name: toy
+corpus: toy
+recipe: toy.yaml
+periods: corpus
+model: {kind: preset, name: tiny, changes: {hidden_size: 16, intermediate_size: 32}}
+batch_rows: 2
+length: 16
+initial: {budget: 256, schedule: {kind: cosine, max_rate: 5e-3, warmup_steps: 1}}
+methods: [{base: cyclic-cosine, schedule: {max_rate: 5e-3, warmup_steps: 1}}]
+"""
 STUDY = "name: toy\ncorpus: toy\nperiods: {periods}\nmethods: [cyclic-cosine]\n"
 
 
@@ -143,6 +155,7 @@ STUDY = "name: toy\ncorpus: toy\nperiods: {periods}\nmethods: [cyclic-cosine]\n"
         ("own.yaml", STUDY.format(periods="corpus"), "the recipe of corpus toy is not known; say recipe: FILE"),
         ("toy.yaml", STUDY.format(periods="{initial: 202301, last: 202303}"), "say periods: corpus"),
         ("toy.yaml", STUDY.format(periods="corpus") + "first_periods: 2\n", "first_periods ends the study before"),
+        ("toy.yaml", f"{WHOLE}continual_tokens: 1000\n", r"would change .*; say continual_tokens: {per_period: 500}"),
     ],
 )
 def test_a_study_that_would_not_see_the_month_is_refused_first(desk: Path, recipe: str, text: str, said: str) -> None:
@@ -155,3 +168,27 @@ def test_a_study_that_would_not_see_the_month_is_refused_first(desk: Path, recip
 def test_a_packaged_recipe_is_to_be_copied(desk: Path) -> None:
     with pytest.raises(InputError, match=r"packaged and cannot be changed; copy it with: ticlm show monthly --as rec"):
         commands.append("monthly", [], "runs")
+
+
+def test_an_update_that_was_cut_goes_on_with_the_same_command(
+    desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    months.write(desk / "202304.jsonl", months.texts_of("202304"))
+    (desk / "study.yaml").write_text(f"{WHOLE}continual_tokens: {{per_period: 256}}\n")
+
+    def cut(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    ran: list[object] = []
+    monkeypatch.setattr(study, "run", cut)
+    with pytest.raises(KeyboardInterrupt):
+        commands.update("study.yaml", ["202304.jsonl"], "runs")
+    assert labels(desk)[-1] == "202304"
+    monkeypatch.setattr(study, "run", lambda *asked: ran.append(asked))
+    for files in (["202304.jsonl"], []):
+        commands.update("study.yaml", files, "runs")
+    said = "has read it already; what is left of study.yaml goes on"
+    assert ran == [("study.yaml", "runs", None)] * 2 and said in " ".join(capsys.readouterr().out.split())
+    monkeypatch.setattr(Plan, "pending", lambda plan: [])
+    with pytest.raises(InputError, match=r"has read it already, and nothing is left to do for study.yaml"):
+        commands.update("study.yaml", ["202304.jsonl"], "runs")
