@@ -39,11 +39,10 @@ def plan_of(study: str, root: str, sets: list[str] | None) -> Plan:
     from ticlm.core.reading import own_faults
     from ticlm.platform.study import plan
     from ticlm.platform.study import settings as studies
-    from ticlm.platform.study.written import models
 
     with own_faults.faults_as(InputError):
         place = absolute(root)
-        return plan.make(models.with_model(studies.load(study, sets or (), place), place), place)
+        return plan.make(studies.load(study, sets or (), place), place)
 
 
 def stored(plan: Plan) -> Store:

@@ -22,7 +22,6 @@ from ticlm.platform.models import folder_files
 from ticlm.platform.study import plan
 from ticlm.platform.study import settings as studies
 from ticlm.platform.study.identity import content, weights_of
-from ticlm.platform.study.written import models
 
 CAUSAL = ("ForCausalLM", "LMHeadModel")
 """Endings of the names of architectures that continue a text."""
@@ -134,7 +133,7 @@ def addressed(made: plan.Plan, named: Address) -> str:
 
 def _plan(store: Store, study: str) -> plan.Plan:
     with own_faults.faults_as(InputError):
-        return plan.make(models.with_model(studies.load(study, root=store), store), store)
+        return plan.make(studies.load(study, root=store), store)
 
 
 def _runs(made: plan.Plan) -> tuple[list[FinishedRun], dict[str, list[str]]]:

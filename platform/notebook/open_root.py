@@ -16,7 +16,6 @@ from ticlm.platform.results.begun import begun_studies
 from ticlm.platform.results.setup import StudyRequest
 from ticlm.platform.study import plan
 from ticlm.platform.study import settings as studies
-from ticlm.platform.study.written import models
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class OpenRoot:
             if "://" in name or Path(name).expanduser().is_file() or name in packaged(studies.FOLDER):
                 named = name if "://" in name else os.path.expanduser(name)
                 study, request = studies.load(named, sets, store), StudyRequest(named, sets, self.root)
-                return OpenStudy(plan.make(models.with_model(study, store), store), request)
+                return OpenStudy(plan.make(study, store), request)
             known = {one.name: one for one in reversed(begun_studies(store))}  # the newest of a name counts
             if name not in known:
                 have = ", ".join(self.studies()) or "none"
@@ -51,7 +50,7 @@ class OpenRoot:
             one = known[name]
             is_there = Path(one.named).is_file()  # its file may lie elsewhere than this notebook
             as_run = StudyRequest(one.named, one.sets, self.root) if is_there else None
-            return OpenStudy(plan.make(models.with_model(one.study(), store), store), as_run)
+            return OpenStudy(plan.make(one.study(), store), as_run)
 
 
 def open_root(root: str | os.PathLike[str] | None = None) -> OpenRoot:

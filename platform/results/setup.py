@@ -12,8 +12,10 @@ from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.remote.credentials import plain_without_credentials, without_credentials
 from ticlm.platform.models.settings import FolderModel, PresetModel
+from ticlm.platform.study import plan as plans
 from ticlm.platform.study import settings as studies
 from ticlm.platform.study.resources import Resources
+from ticlm.platform.study.written import models
 from ticlm.platform.tasks.cells.cell import Compute
 
 if TYPE_CHECKING:
@@ -158,6 +160,7 @@ def _changed(plan: Plan, request: StudyRequest) -> Iterator[str]:
         return
     try:
         plain = studies.load(request.named, root=plan.store)
+        plain = plain if plan.store is None else models.with_model(plain, plan.store, plans.make)
     except InputError:  # the file alone is no whole study
         return
     both = (plain_without_credentials(one.model_dump(mode="json")) for one in (plain, plan.study))

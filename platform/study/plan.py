@@ -23,6 +23,7 @@ from ticlm.platform.study.measured import Records
 from ticlm.platform.study.mid_round import publishing_steps
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run, Tree, rounds
+from ticlm.platform.study.written import models
 from ticlm.platform.tasks.base import Task
 
 if TYPE_CHECKING:
@@ -268,12 +269,14 @@ class Plan:
 
 
 def make(study: Study, root: str | Store | None) -> Plan:
-    """Return the plan of a study on a root. Without a corpus or a root, it has no ids and no records.
+    """Return the plan of a study on a root. Without a corpus or a root, it has no ids and no records. A model that
+    another study trains is the one that the root has of it.
 
     Raises InputError if the corpus does not fit the study, or if a round would see a source more often than
     `max_epochs`.
     """
     store = Store(root) if isinstance(root, str) else root
+    study = study if store is None else models.with_model(study, store, make)
     corpus = corpora.find(study.corpus, store, study.last_visible_period)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
     tuned = corpora.rows_tuned_on(study, corpus, store) if corpus else None

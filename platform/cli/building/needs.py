@@ -16,6 +16,7 @@ from ticlm.core.store import Store
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.platform.models.settings import FolderModel
+from ticlm.platform.study import plan as plans
 from ticlm.platform.study.settings import Study, load
 from ticlm.platform.study.written import calendar, models
 from ticlm.platform.study.written.places import uri_of
@@ -121,7 +122,7 @@ def of_study(study: Study, store: Store, root: str) -> Needs:
     own = f"{paths.CORPORA}/{paths.versioned(study.corpus)}"
     found.recipes.pop(own, None)
     found._seen.discard(f"{store.root}/{own}")
-    if (start := models.study_of(study.model)) is not None and models.trained(start, store.root) is None:
+    if (start := models.study_of(study.model)) is not None and models.trained(start, store, plans.make) is None:
         first = load(start, (), store)
         found.add(paths.CORPORA, first.corpus, first.recipe)
         found.study = start

@@ -93,14 +93,13 @@ class _Work:
         from ticlm.platform.results.setup import StudyRequest, identity_of
         from ticlm.platform.study import plan
         from ticlm.platform.study import settings as studies
-        from ticlm.platform.study.written import models
 
         asked = self.asked
         store = Store(asked["store"], asked["lease"])
-        study = models.with_model(studies.load(asked["study"], asked["sets"], store), store)
-        if identity_of(study) != asked["identity"]:
+        made = plan.make(studies.load(asked["study"], asked["sets"], store), store)
+        if identity_of(made.study) != asked["identity"]:
             raise InputError(f"{asked['study']} was changed since the run began")
-        return LivePage(plan.make(study, store), StudyRequest(asked["study"], tuple(asked["sets"]), asked["root"]))
+        return LivePage(made, StudyRequest(asked["study"], tuple(asked["sets"]), asked["root"]))
 
     def _tell_once(self, told: set[str], what: str, text: str) -> None:
         if what not in told:

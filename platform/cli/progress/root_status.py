@@ -21,7 +21,6 @@ from ticlm.platform.run.failures import EVALUATION, Failure, kept_failures
 from ticlm.platform.study import plan as plans
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study, load
-from ticlm.platform.study.written import models
 
 ROOMS = (paths.CORPORA, paths.EXAMPLES, paths.ROUNDS, paths.CELLS, paths.BEGUN)
 
@@ -98,7 +97,7 @@ def _status(
     store: Store, study: Study, known: StudyStatus, held: RootWriter | None, failures: Sequence[Failure]
 ) -> StudyStatus:
     with own_faults.faults_as(InputError):
-        made = plans.make(models.with_model(study, store), store)
+        made = plans.make(study, store)
     far = how_far(made)
     folder = ReportRequest().place([study.name], [identity_of(made.study)], conventions.named())
     has_page = store.exists(f"{folder}/{PAGE}")
