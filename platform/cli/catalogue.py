@@ -153,7 +153,7 @@ def _resolved(kind: FileKind, name: str, sets: Sequence[str]) -> tuple[dict[str,
     from ticlm.platform.study import settings as studies
 
     if kind.settings is studies.Study:
-        return studies.resolved(name, sets, absolute(os.environ.get("TICLM_ROOT", "runs")))
+        return studies.resolved(name, sets, absolute(os.environ.get("TICLM_ROOT") or "runs"))
     return settings.resolved(kind.settings, name, kind.folder, sets)
 
 

@@ -87,6 +87,13 @@ def test_a_study_of_ones_own_classes_loads_back_too(
     assert parse(Study, yaml.safe_load(shown), "shown") == study
 
 
+def test_an_empty_root_in_the_environment_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TICLM_ROOT", raising=False)
+    shown = catalogue.text("demo", None, [])
+    monkeypatch.setenv("TICLM_ROOT", "")
+    assert catalogue.text("demo", None, []) == shown
+
+
 def test_a_key_is_explained_where_it_first_stands() -> None:
     shown = catalogue.text("demo", None, ["batch_rows=16"])
     assert shown.startswith("# demo --set batch_rows=16, with everything filled in; for ticlm run STUDY\n")
