@@ -108,16 +108,21 @@ def _append(recipe: str, files: list[str], root: str) -> None:
     path = _own_file(recipe)
     loaded = settings.load(CorpusRecipe, recipe, FOLDER)
     new = new_files.look_at(loaded, files, root, recipe)
-    before = path.read_text()
+    before = _text(path)
     after = _edited(recipe, before, loaded, new)
     say(f"{loaded.id}: {new.documents - new.late:,} documents up to {new.last}")
     if new.late:
         say(f"{new.late:,} documents are of periods that are built already: they are left out")
+    if _text(path) != before:
+        raise InputError(f"{recipe} was changed meanwhile, so it stays as it is; the same command looks at it again")
     try:
         _write(path, after)
         data.build(recipe, root)
     except BaseException:  # Ctrl-C too: the recipe must not tell of a period that is not there
-        _write(path, before)
+        if _text(path) == after:
+            _write(path, before)
+        else:
+            say(f"{recipe} was changed meanwhile, so it stays as it is; it tells of {new.last}, which is not built")
         raise
 
 
@@ -156,10 +161,16 @@ def _edited(recipe: str, text: str, loaded: CorpusRecipe, new: NewFiles) -> str:
     return changed
 
 
+def _text(path: Path) -> str:
+    """Return the text of a file with its line ends as they are."""
+    with path.open(newline="") as file:
+        return file.read()
+
+
 def _write(path: Path, text: str) -> None:
     """Replace a file as a whole: a crash leaves the old one or the new one."""
     real = path.resolve()
     other = real.with_name(f".{real.name}.new")
-    other.write_text(text)
+    other.write_text(text, newline="")
     shutil.copymode(real, other)
     other.replace(real)

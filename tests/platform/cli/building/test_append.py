@@ -67,8 +67,27 @@ def test_a_month_is_appended_and_the_recipe_says_so(desk: Path) -> None:
         commands.append("toy.yaml", ["new/202304.jsonl"], "runs")
 
 
+@pytest.mark.parametrize("early", [True, False])
+def test_a_recipe_that_its_user_changes_meanwhile_stays_as_it_is(
+    desk: Path, monkeypatch: pytest.MonkeyPatch, early: bool
+) -> None:
+    months.write(desk / "202304.jsonl", months.texts_of("202304"))
+
+    def edit(*asked: object) -> str:
+        (desk / "toy.yaml").write_text("name: edited\n")
+        if early:
+            return "after"
+        raise TiclmError("no room")
+
+    monkeypatch.setattr(commands if early else data, "_edited" if early else "build", edit)
+    with pytest.raises(TiclmError, match="toy.yaml was changed meanwhile, so it stays" if early else "no room"):
+        commands.append("toy.yaml", ["202304.jsonl"], "runs")
+    assert (desk / "toy.yaml").read_text() == "name: edited\n"
+
+
 def test_a_recipe_whose_build_fails_is_written_back(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     months.write(desk / "202304.jsonl", months.texts_of("202304"))
+    (desk / "toy.yaml").write_bytes((desk / "toy.yaml").read_bytes().replace(b"\n", b"\r\n"))
     before = (desk / "toy.yaml").read_bytes()
 
     def full(*_: object) -> None:
