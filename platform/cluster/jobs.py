@@ -124,13 +124,17 @@ def _client(address: str | None) -> Any:
         raise InputError("no cluster: give --address http://HEAD:8265 (its dashboard), or set RAY_API_SERVER_ADDRESS")
     if not re.fullmatch(r"\w+://\S+|[^\s:/]+:\d+", address) or re.search(r":82\d\d$", address.partition("://")[0]):
         raise InputError(f"--address {address}: give the cluster's dashboard, http://HEAD:8265")
+    address = address.rstrip("/")
     os.environ["RAY_API_SERVER_ADDRESS"] = address  # otherwise RAY_ADDRESS, where it is set, would win over --address
     show_token()
     with _plain(address):
         from ray.job_submission import JobSubmissionClient
 
         ray_internals.silence_uploads()
-        return JobSubmissionClient(address)
+        try:
+            return JobSubmissionClient(address)
+        except (LookupError, TypeError, AttributeError):  # of the client, in the answer of another server
+            raise InputError(f"no Ray answers at {address}, but something else; give the dashboard of a head") from None
 
 
 @contextmanager

@@ -6,8 +6,11 @@ import json
 import os
 import urllib.request
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
+from typing import Any
 
+from ticlm.core.errors import in_one_line
 from ticlm.core.ray_start import TOKEN_FILE
 
 ADDRESSES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
@@ -33,10 +36,16 @@ def dashboard() -> str:
 
 
 def submitted_jobs(address: str, root: str) -> list[SubmittedJob]:
-    """Return the jobs on a root, the newest first. Raises OSError or ValueError where the dashboard does not answer."""
+    """Return the jobs on a root, the newest first. Raises OSError or ValueError where no dashboard answers."""
     request = urllib.request.Request(f"{address.rstrip('/')}/api/jobs/", headers=_headers())
-    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
-        listed = json.load(answer)
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+            return _on_root(json.load(answer), root)
+    except (HTTPException, LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"no answer of a Ray dashboard ({in_one_line(error)})") from None
+
+
+def _on_root(listed: list[dict[str, Any]], root: str) -> list[SubmittedJob]:
     found = [one for one in listed if (one.get("metadata") or {}).get("root") == root]
     found.sort(key=lambda one: one.get("start_time") or 0, reverse=True)
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import io
 import json
 import shutil
 import socket
@@ -200,6 +201,18 @@ def test_jobs_of_a_cluster_are_those_on_this_root_the_newest_first(dashboard: st
     second, first = ray_jobs.submitted_jobs(dashboard, "s3://bucket/ticlm")
     assert (first.id, first.state, first.message) == ("demo-1", "failed", "no GPU")
     assert (second.id, second.state, second.message) == ("demo-2", "running", "")
+
+
+@pytest.mark.parametrize("answer", ['[{"status": 3}, 4]', '{"a": 1}', '[{"metadata": {"root": "r"}}]', "<html>", "3"])
+def test_an_answer_that_is_no_list_of_jobs_is_a_value_error(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    monkeypatch.setattr(ray_jobs.urllib.request, "urlopen", lambda *_, **__: io.BytesIO(answer.encode()))
+    with pytest.raises(ValueError, match=r"\S"):
+        ray_jobs.submitted_jobs("http://127.0.0.1", "r")
+
+
+def test_an_address_without_a_number_as_its_port_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match=r"no answer of a Ray dashboard .*port"):
+        ray_jobs.submitted_jobs("http://127.0.0.1:port/", "r")
 
 
 def test_a_dashboard_that_does_not_answer_is_one_line(
