@@ -26,29 +26,32 @@ class OpenRoot:
 
     def studies(self) -> list[str]:
         """Return the names of the studies that were run here, the newest run first."""
-        return list(dict.fromkeys(one.name for one in begun_studies(Store(self.root))))
+        return [one.name for one in begun_studies(Store(self.root))]
 
     def study(self, name: str, *sets: str) -> OpenStudy:
         """Return a study as this root has it now; call again for what a run has added since.
 
-        `name` is a YAML file, a URI, a packaged name, or a name that `studies` lists; `sets` are changes of its
+        `name` is a YAML file, a URI, a name that `studies` lists, or a packaged name; `sets` are changes of its
         settings, as of `--set`. Raises InputError if there is no such study.
         """
         store = Store(self.root)
         with own_faults.faults_as(InputError):
-            if "://" in name or Path(name).expanduser().is_file() or name in packaged(studies.FOLDER):
-                named = name if "://" in name else os.path.expanduser(name)
-                study, request = studies.load(named, sets, store), StudyRequest(named, sets, self.root)
-                return OpenStudy(plan.make(study, store), request)
-            known = {one.name: one for one in reversed(begun_studies(store))}  # the newest of a name counts
-            if name not in known:
-                have = ", ".join(self.studies()) or "none"
+            place = name if "://" in name else os.path.expanduser(name)
+            known = {one.name: one for one in begun_studies(store)}
+            one = known.get(name)
+            # A run here comes before a packaged study: one of the user's own may have its name.
+            as_packaged = name in packaged(studies.FOLDER) and (one is None or (sets and one.named == name))
+            if "://" in name or Path(place).is_file() or as_packaged:
+                request = StudyRequest(place, sets, self.root)
+                return OpenStudy(plan.make(studies.load(place, sets, store), store), request)
+            if one is None:
+                have = ", ".join(known) or "none"
                 meant = hint(name, [*known, *packaged(studies.FOLDER)])
                 raise InputError(f"{name}: no file, no packaged study, none that was run here{meant}; those: {have}")
             if sets:
                 raise InputError(f"{name}: settings are changed in its file; name that, as in study('{name}.yaml', …)")
-            one = known[name]
-            is_there = Path(one.named).is_file()  # its file may lie elsewhere than this notebook
+            # its file may lie elsewhere than this notebook
+            is_there = Path(one.named).is_file() or one.named in packaged(studies.FOLDER)
             as_run = StudyRequest(one.named, one.sets, self.root) if is_there else None
             return OpenStudy(plan.make(one.study(), store), as_run)
 

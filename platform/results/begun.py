@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from ticlm.core import paths, settings
-from ticlm.core.errors import InputError
+from ticlm.core.errors import TiclmWarning
 from ticlm.core.reading.packaged import holders
 from ticlm.core.remote.credentials import plain_without_credentials
 from ticlm.core.settings import Settings
@@ -44,15 +45,18 @@ def note_begun(store: Store, study: Study, request: StudyRequest) -> None:
 
 
 def begun_studies(store: Store) -> list[BegunStudy]:
-    """Return the studies that were run on a root, the newest run first. Of a root that was written before it kept such
-    files, these are the packaged studies that it has pages of. Raises InputError if a file is damaged."""
+    """Return the newest run of each study that was run on a root, by its name, the newest first. Of a root that was
+    written before it kept such files, these are the packaged studies that it has pages of. A file that is damaged is
+    one warning."""
     files = [f"{paths.BEGUN}/{name}" for name in store.files(paths.BEGUN)]
-    found = [_parsed(store.uri(path), data) for path, data in zip(files, store.read_all(files)) if data is not None]
+    there = [(store.uri(path), data) for path, data in zip(files, store.read_all(files)) if data is not None]
+    found = [one for where, data in there if (one := _parsed(where, data)) is not None]
     known = {one.name for one in found}
     pages = {name for folder in store.folders(paths.REPORTS) for name in folder.rpartition("-")[0].split("+")}
     for name in sorted(pages & holders(studies.FOLDER).keys() - known):
         found.append(BegunStudy(name=name, named=name, began=0.0, settings=_resolved(StudyRequest(name), store)))
-    return sorted(found, key=lambda one: -one.began)
+    oldest_first = sorted(found, key=lambda one: one.began)
+    return sorted({one.name: one for one in oldest_first}.values(), key=lambda one: -one.began)
 
 
 def _resolved(request: StudyRequest, store: Store) -> dict[str, Any]:
@@ -61,8 +65,10 @@ def _resolved(request: StudyRequest, store: Store) -> dict[str, Any]:
     return dict(plain)
 
 
-def _parsed(where: str, data: bytes) -> BegunStudy:
+def _parsed(where: str, data: bytes) -> BegunStudy | None:
     try:
         return BegunStudy.model_validate_json(data)
     except ValueError:
-        raise InputError(f"{where} is damaged; remove it: the next run of the study writes it again") from None
+        line = f"{where} is damaged; remove it: the next run of the study writes it again"
+        warnings.warn(line, TiclmWarning, stacklevel=3)
+        return None

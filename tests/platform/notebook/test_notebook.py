@@ -69,6 +69,19 @@ def test_a_study_whose_file_is_gone_is_opened_by_its_name(trained: tuple[Path, s
             file.unlink()
 
 
+def test_a_run_here_comes_before_a_packaged_study_of_its_name(trained: tuple[Path, str], tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(json.dumps(SMALL | {"name": "demo"}))
+    note_begun(Store(trained[0]), studies.load(str(own)), StudyRequest(str(own), (), str(trained[0])))
+    try:
+        assert repr(ticlm.open(trained[0]).study("demo")) == "<study demo: 4 of 4 rounds are done>"
+        with pytest.raises(InputError, match="settings are changed in its file"):
+            ticlm.open(trained[0]).study("demo", "batch_rows=8")
+    finally:
+        for file in (trained[0] / "studies").glob("demo-*"):
+            file.unlink()
+
+
 def test_its_frames_are_those_of_the_report(trained: tuple[Path, str], study: OpenStudy, tmp_path: Path) -> None:
     request = StudyRequest(trained[1], (), str(trained[0]))
     write(Report([study_result(study._plan, request)]), tmp_path)

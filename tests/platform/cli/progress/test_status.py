@@ -17,7 +17,7 @@ from finished_roots import finished_study, write_finished_root
 from toys import TOY_STUDY
 
 from ticlm.core import paths
-from ticlm.core.errors import InputError, Stopped
+from ticlm.core.errors import InputError, Stopped, TiclmWarning
 from ticlm.core.lease import lease, writer
 from ticlm.core.settings import parse
 from ticlm.core.store import Store
@@ -118,6 +118,14 @@ def test_who_was_killed_and_who_is_silent_are_told_apart(root: Path, forks: Call
     file.write_text(json.dumps(elsewhere))
     held = writer(Store(root))
     assert held is not None and held.state == "silent"
+
+
+def test_a_damaged_file_of_a_study_is_a_line_and_the_others_are_told(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / paths.BEGUN / "bad-12345678.json").write_text("{")
+    with pytest.warns(TiclmWarning, match=r"bad-12345678.json is damaged; remove it"):
+        assert told(capsys, root)[1:] == ["scale: done: 8 of 8 rounds, 32 of 32 cells"]
 
 
 def test_a_study_that_was_not_run_here_is_told_when_it_is_named(
