@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,7 +138,7 @@ def _file(name: str, kind: FileKind, sets: Sequence[str], every: bool) -> str:
 
     written, where = _resolved(kind, name, sets)
     loaded = settings.parse(kind.settings, written, where)
-    what = f"{name}{''.join(f' --set {one}' for one in sets)}"
+    what = f"{name}{''.join(f' --set {shlex.quote(one)}' for one in sets)}"
     whole = as_yaml(loaded, f"{what}, with everything filled in; for {kind.command}")
     if every:
         return whole

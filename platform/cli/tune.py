@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
@@ -99,6 +100,8 @@ def _print(outcome: SearchOutcome) -> None:
     from ticlm.platform.cli.console import console, say
     from ticlm.platform.tuning import selection, table
 
+    chosen, every = (shlex.quote(f"{outcome.folder}/{name}.yaml") for name in ("chosen", "study"))
+
     tuning = outcome.tuning
     kind = "regret against an Oracle" if tuning.search.reference == "oracle" else "loss in nats"
     console().print(f"{tuning.study.name}: {tuning.space.says or tuning.space.name}")
@@ -106,8 +109,8 @@ def _print(outcome: SearchOutcome) -> None:
     console().print(table.table(outcome.trials, f"{kind}, lower is better", tuning.describe, whole))
     for line in selection.describe(outcome.trials):
         say(line)
-    say(f"the choice, as a study of all periods: ticlm run {outcome.folder}/chosen.yaml")
-    say(f"all trials, period by period: ticlm report {outcome.folder}/study.yaml")
+    say(f"the choice, as a study of all periods: ticlm run {chosen}")
+    say(f"all trials, period by period: ticlm report {every}")
 
 
 def choose(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -173,7 +174,7 @@ class OpenStudy:
 
     def _nothing(self) -> InputError:
         named = self._request.named if self._request is not None else self.name
-        return InputError(f"nothing of study {self.name} is finished yet: ticlm run {named}")
+        return InputError(f"nothing of study {self.name} is finished yet: ticlm run {shlex.quote(named)}")
 
 
 def _one_of(what: str, name: str, known: Sequence[str]) -> str:

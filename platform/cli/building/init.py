@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,8 +64,8 @@ def init(
     for line in made.sentences():
         say(line)
     say(f"written: {', '.join(map(str, written))}")
-    study = written[-1]
-    say(f"next: ticlm run {study}{'' if root == 'runs' else f' --root {root}'}")
+    place = [] if root == "runs" else ["--root", root]
+    say(f"next: {shlex.join(['ticlm', 'run', str(written[-1]), *place])}")
 
 
 def _table(made: Proposal) -> Table:

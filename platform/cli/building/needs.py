@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,7 +75,7 @@ class Needs:
     def rows(self) -> list[dict[str, str | bool]]:
         """Return what is missing, each with what makes it, and whether `run` does that by itself."""
         found = [
-            *((place.partition("/")[2], f"ticlm data build {recipe}", True) for place, recipe in self.recipes.items()),
+            *((place.partition("/")[2], self._build(recipe), True) for place, recipe in self.recipes.items()),
             *((name, how, False) for name, how in self.lost.items()),
         ]
         if self.study is not None:
@@ -98,15 +99,17 @@ class Needs:
 
     def _remedy(self, name: str, recipe: str | None, error: InputError) -> str:
         known = recipe or name.partition("@")[0]
-        root = "" if self.root == "runs" else f" --root {self.root}"
         if recipe is None and known not in settings.packaged(RECIPES):
-            return (
-                f"not there yet, and no recipe of this name is packaged; build it with: ticlm data build RECIPE{root}"
-            )
+            return f"not there yet, and no recipe of this name is packaged; build it with: {self._build('RECIPE')}"
         if not error.required:
-            return f"{error}; then ticlm data build {known}{root}"
+            return f"{error}; then {self._build(known)}"
         value = "[FILE, …]" if error.required.endswith("paths") else "…"
-        return f"ticlm data build {known} --set '{error.required}={value}'{root}"
+        return self._build(known, "--set", f"{error.required}={value}")
+
+    def _build(self, recipe: str, *options: str) -> str:
+        """Return the command that builds a recipe in this root."""
+        place = [] if self.root == "runs" else ["--root", self.root]
+        return shlex.join(["ticlm", "data", "build", recipe, *options, *place])
 
 
 def of_study(study: Study, store: Store, root: str) -> Needs:
@@ -145,7 +148,7 @@ def build_all(needs: Needs, what: str, build: Callable[[str], object], say: Call
     """Build all that is missing, in order. Raises InputError before the first one if something cannot be built."""
     needs.check(what)
     for place, recipe in needs.recipes.items():
-        say(f"{place.partition('/')[2]} is missing: ticlm data build {recipe}")
+        say(f"{place.partition('/')[2]} is missing: ticlm data build {shlex.quote(recipe)}")
         build(recipe)
 
 

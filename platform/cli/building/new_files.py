@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -50,7 +51,8 @@ def look_at(recipe: CorpusRecipe, named: Sequence[str], root: str, file: str, to
     history = BuildHistory.of(store, recipe)
     if not history.built or history.standing is None:
         raise InputError(
-            f"{recipe.id} is not built yet in {root}; build it first: ticlm data build {file} --root {root}"
+            f"{recipe.id} is not built yet in {root}; build it first: "
+            f"ticlm data build {shlex.quote(file)} --root {shlex.quote(root)}"
         )
     listed = {entry.path: entry for entry in recipe.reader.inputs(recipe.periods)}
     entries, unlisted = _entries(recipe, named, listed) if named else (_waiting(listed.values(), history), ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from ticlm.core import paths, settings
@@ -89,5 +90,7 @@ def _built(corpus: str, store: Store | None) -> Calendar | None:
 def _remedy(corpus: str, recipe: Any, own: Calendar | None, store: Store | None) -> str:
     place = "" if store is None else f" in {store.root}"
     if own is not None:
-        return f"recipe {recipe} has no periods.last, and nothing is built{place}: ticlm data build {recipe}"
+        return (
+            f"recipe {recipe} has no periods.last, and nothing is built{place}: ticlm data build {shlex.quote(recipe)}"
+        )
     return f"no corpus {corpus}{place}, and the study names no recipe to build it with; say recipe: FILE"

@@ -212,7 +212,7 @@ TABLE = {
     ),
     "--on, --task and --seed say what to score again: give --again METHOD@PERIOD too": SETTING,
     "no corpus {}{}, and the study names no recipe to build it with; say recipe: FILE": SETTING,
-    "not there yet, and no recipe of this name is packaged; build it with: ticlm data build RECIPE{}": SETTING,
+    "not there yet, and no recipe of this name is packaged; build it with: {}": SETTING,
     "the name that a document keeps when it is seen again": "a comment of a recipe",
     "tokenizer.name: {}: no corpus with a tokenizer at {}; build it with: {}": SETTING,
     "{} is damaged; remove it: the next run of the study writes it again": (
@@ -221,6 +221,9 @@ TABLE = {
     ),
     "{} is not built yet in {}; build it first: ticlm data build {} --root {}": (
         "tests/platform/cli/building/test_append.py::test_a_corpus_that_is_not_built_yet_is_built_first"
+    ),
+    "{} was changed meanwhile, so it stays as it is; the same command looks at it again": (
+        "tests/platform/cli/building/test_append.py::test_a_recipe_that_its_user_changes_meanwhile_stays_as_it_is"
     ),
     "{} was killed about {} ago; the same command goes on from there": NEWS,
     "{}: first_periods ends the study before a new period; remove it": SETTING,

@@ -142,9 +142,9 @@ def test_a_corpus_that_is_not_built_yet_is_built_first(desk: Path) -> None:
     months.write(desk / "one.jsonl", months.texts_of("202304"))
     with pytest.raises(
         InputError,
-        match=r"toy@1 is not built yet in .*/other; build it first: ticlm data build toy.yaml --root .*/other",
+        match=r"toy@1 is not built yet in .*/my runs; build it first: ticlm data build toy.yaml --root '.*/my runs'$",
     ):
-        commands.append("toy.yaml", ["one.jsonl"], "other")
+        commands.append("toy.yaml", ["one.jsonl"], "my runs")
 
 
 def test_several_months_are_appended_together_and_the_one_that_goes_on_waits(desk: Path) -> None:

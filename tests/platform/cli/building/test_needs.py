@@ -29,11 +29,12 @@ def test_the_benchmarks_need_seven_builds_each_after_what_it_reads(tmp_path: Pat
 
 
 def test_what_needs_files_is_named_at_once_with_commands_for_this_root(tmp_path: Path) -> None:
+    root = tmp_path / "my runs"
     with pytest.raises(InputError) as error:
-        needs.build_all(of_study("ckl", tmp_path), "run ckl", lambda recipe: pytest.fail(recipe), lambda line: None)
+        needs.build_all(of_study("ckl", root), "run ckl", lambda recipe: pytest.fail(recipe), lambda line: None)
     said = str(error.value)
     for name in ("cc-recentnews", "wikipedia-old"):
-        assert f"ticlm data build {name} --set 'documents.paths=[FILE, …]' --root {tmp_path}" in said
+        assert f"ticlm data build {name} --set 'documents.paths=[FILE, …]' --root '{root}'" in said
     assert "\n" not in said
 
 
