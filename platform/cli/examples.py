@@ -43,7 +43,7 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "update": ("first-hour.md", ("ticlm update news.yaml posts/201707.jsonl.gz", "ticlm update news.yaml")),
-    "append": ("data.md", ("ticlm append posts.yaml posts/201707.jsonl.gz",)),
+    "append": ("data.md", ("ticlm append posts.recipe.yaml posts/201707.jsonl.gz",)),
     "train": ("reliability.md", ("ticlm train demo",)),
     "eval": (
         "evaluations.md",

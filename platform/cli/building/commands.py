@@ -99,14 +99,15 @@ def _recipe_of(study: str, sets: list[str] | None, root: str) -> str:
 
 def _append(recipe: str, files: list[str], root: str) -> None:
     """Check new files, edit the recipe, and build; a recipe whose build fails is written back."""
-    from ticlm.core import settings
-    from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
+    from ticlm.datasets.corpus.recipe import CorpusRecipe
     from ticlm.platform.cli import data
-    from ticlm.platform.cli.building import new_files
+    from ticlm.platform.cli.building import needs, new_files
     from ticlm.platform.cli.console import say
 
     path = _own_file(recipe)
-    loaded = settings.load(CorpusRecipe, recipe, FOLDER)
+    loaded = needs.load_recipe(recipe)
+    if not isinstance(loaded, CorpusRecipe):
+        raise InputError(f"recipe {recipe} makes a set of examples, and only a corpus is appended to")
     new = new_files.look_at(loaded, files, root, recipe)
     before = _text(path)
     after = _edited(recipe, before, loaded, new)
@@ -127,7 +128,7 @@ def _append(recipe: str, files: list[str], root: str) -> None:
 
 
 def _own_file(recipe: str) -> Path:
-    from ticlm.core.settings import RECIPES, names, packaged
+    from ticlm.core.settings import RECIPES, packaged
 
     path = Path(recipe)
     if not path.is_file() and recipe in packaged(RECIPES):
@@ -135,8 +136,6 @@ def _own_file(recipe: str) -> Path:
         raise InputError(f"recipe {recipe} is packaged and cannot be changed; copy it with: {copied}")
     if "://" in recipe:
         raise InputError(f"recipe {recipe} is no local file, so its periods.last cannot be moved; change it there")
-    if names(recipe, RECIPES, "examples"):
-        raise InputError(f"recipe {recipe} makes a set of examples, and only a corpus is appended to")
     return path
 
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ticlm.core import extras, paths, settings
 from ticlm.core.corpus import INFO as CORPUS_INFO
@@ -18,7 +19,7 @@ from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study import plan as plans
-from ticlm.platform.study.settings import Study, load
+from ticlm.platform.study.settings import FOLDER, Study, load
 from ticlm.platform.study.written import calendar, models
 from ticlm.platform.study.written.places import uri_of
 
@@ -51,7 +52,7 @@ class Needs:
             return  # a path of the user's own: whoever opens it says what is wrong
         try:
             known = recipe or _packaged(name)
-            loaded = _loaded(known)
+            loaded = load_recipe(known)
             extras.check(loaded)
         except InputError as error:
             self.lost[f"{KIND[folder]} {paths.versioned(name)}"] = self._remedy(name, recipe, error)
@@ -140,7 +141,7 @@ def of_study(study: Study, store: Store, root: str) -> Needs:
 def of_recipe(recipe: str, sets: list[str], store: Store, root: str) -> Needs:
     """Return what a recipe reads from a root and is not there. Raises InputError if the recipe is wrong."""
     found = Needs(store, root)
-    found.add_inputs(_loaded(recipe, sets))
+    found.add_inputs(load_recipe(recipe, sets))
     return found
 
 
@@ -163,10 +164,26 @@ def _packaged(name: str) -> str:
     return own
 
 
-def _loaded(recipe: str, sets: list[str] | None = None) -> AnyRecipe:
-    if settings.names(recipe, RECIPES, "examples"):
-        return settings.load(ExampleSetRecipe, recipe, RECIPES, sets or ())
-    return settings.load(CorpusRecipe, recipe, RECIPES, sets or ())
+def load_recipe(recipe: str, sets: list[str] | None = None) -> AnyRecipe:
+    """Return a recipe. Raises InputError if it is wrong; of a study, with the recipe that it names."""
+    try:
+        if settings.names(recipe, RECIPES, "examples"):
+            return settings.load(ExampleSetRecipe, recipe, RECIPES, sets or ())
+        return settings.load(CorpusRecipe, recipe, RECIPES, sets or ())
+    except InputError:
+        if (own := _settings_of_study(recipe)) is None:
+            raise
+    of = f"; its recipe is {own['recipe']}" if own.get("recipe") else ", and a recipe is wanted here"
+    raise InputError(f"{recipe} is a study{of}")
+
+
+def _settings_of_study(file: str) -> dict[str, Any] | None:
+    """Return the settings of a file if it is a study."""
+    try:
+        found, _ = settings.resolved(Study, file, FOLDER)
+    except InputError:
+        return None
+    return found if "methods" in found and found.keys() <= Study.model_fields.keys() else None
 
 
 def _is_there(folder: str, uri: str) -> bool:

@@ -189,6 +189,14 @@ def test_a_packaged_recipe_is_to_be_copied(desk: Path) -> None:
         commands.append("monthly", [], "runs")
 
 
+def test_a_study_in_place_of_its_recipe_is_told_with_the_recipe(desk: Path) -> None:
+    (desk / "study.yaml").write_text(f"{WHOLE}continual_tokens: {{per_period: 256}}\n")
+    with pytest.raises(InputError, match=r"^study.yaml is a study; its recipe is toy.yaml$"):
+        commands.append("study.yaml", ["202304.jsonl"], "runs")
+    with pytest.raises(InputError, match=r"^study.yaml is a study; its recipe is toy.yaml$"):
+        data.data_build("study.yaml", "runs")
+
+
 def test_an_update_that_was_cut_goes_on_with_the_same_command(
     desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
