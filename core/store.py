@@ -14,6 +14,7 @@ import json
 import os
 import tempfile
 import uuid
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,7 +30,9 @@ from ticlm.core.writers import lease_files
 from ticlm.core.writers.aside import WRITING, aside
 
 READERS = 32
-"""Small files read at the same time from a remote root, where one alone waits 20 ms or more for its answer."""
+"""Small files read or written at the same time on a remote root, where one alone waits 20 ms or more for an answer."""
+SMALL = 1 << 22
+"""Bytes of a file that is small. A larger one is sent in parts side by side, each of up to 50 MB in memory."""
 
 
 class Store:
@@ -215,12 +218,21 @@ class Store:
         return {name: found[name] for name in sorted(found) if not name.rsplit("/", 1)[-1].startswith(WRITING)}
 
     def upload(self, folder: Path, path: str) -> None:
-        """Copy the files of a local folder to `path`."""
-        for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+        """Copy the files of a local folder to `path`; the small ones side by side to a remote root."""
+
+        def put(file: Path) -> None:
             target = f"{self.path(path)}/{file.relative_to(folder).as_posix()}"
             if self.is_local:
                 Path(target).parent.mkdir(parents=True, exist_ok=True)
             self.fs.put_file(str(file), target)
+
+        files = sorted(p for p in folder.rglob("*") if p.is_file())
+        small = {file for file in files if not self.is_local and file.stat().st_size <= SMALL}
+        with Threads(READERS) as pool:
+            deque(pool.map(put, small), maxlen=0)
+        for file in files:
+            if file not in small:
+                put(file)
 
     @contextmanager
     def local(self, path: str) -> Iterator[Path]:

@@ -18,7 +18,7 @@ from ticlm.platform.cli.study import plan, run
 
 METHODS, PERIODS = 50, 5
 ROUNDS = 1 + METHODS * (PERIODS - 1)
-MOST = 0.25
+MOST = 0.2
 """Waits for each round. Before, a plan waited 5.1 times a round, and a run with nothing to do 8.1 times."""
 QUIET_S = 0.05
 
@@ -55,7 +55,7 @@ def waits(s3_bucket: str, s3_environment: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
-def test_a_finished_study_waits_for_its_bucket_a_quarter_as_often_as_it_has_rounds(
+def test_a_finished_study_waits_for_its_bucket_a_fifth_as_often_as_it_has_rounds(
     s3_bucket: str, s3_environment: int, waits: Waits, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = finished_study(METHODS, PERIODS)
