@@ -139,6 +139,8 @@ def _score_folder(
         raise InputError(f"--by must be period or source, got {by}")
     if csv is not None and not csv.expanduser().absolute().parent.is_dir():
         raise InputError(f"--csv {csv}: the folder {csv.parent} is not there")
+    if csv is not None and csv.expanduser().is_dir():
+        raise InputError(f"--csv {csv}: a folder; give a file, such as {csv / 'scores.csv'}")
     scoring = settings.load(folder.Scoring, tasks, folder.FOLDER, sets or ())
     store = Store(absolute(root))
     work = folder.unit(store, name, scoring)

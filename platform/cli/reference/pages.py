@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,6 +12,9 @@ from ticlm.core.reading.near import hint
 
 FIRST = ("README", "first-hour", "manual")
 """Pages that are listed first, in this order."""
+LINK = re.compile(r"```.*?```|`[^`\n]*`|!?\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^)\s]+)\)", re.DOTALL)
+"""A link or a picture: its words and its target. Code, in which the same characters stand for something else, matches
+without either."""
 
 
 def folder() -> Path:
@@ -24,12 +29,27 @@ def titles() -> dict[str, str]:
 
 
 def text(page: str) -> str:
-    """Return a page as Markdown. Raises InputError if there is no such page."""
+    """Return a page as Markdown, whose links lead to other pages and files of the package: of what does not come with
+    it, only the words stay. Raises InputError if there is no such page."""
     known = _pages()
     name = page.removeprefix("docs/").removesuffix(".md")
     if name not in known:
         raise InputError(f"docs: no page {page!r}{hint(name, known)}; ticlm docs lists the pages")
-    return known[name].read_text(encoding="utf-8")
+    place = known[name]
+    written_in = folder().parent if name == "README" else place.parent  # the README lies above the pages
+
+    def packaged(found: re.Match[str]) -> str:
+        words, target = found[1], found[2]
+        if target is None or re.match(r"\w+:|#", target):
+            return found[0]
+        path, hash_, anchor = target.partition("#")
+        leads_to = os.path.normpath(written_in / path)  # not by the links of a checkout
+        if not os.path.exists(leads_to):
+            return words
+        start = found[0][: -len(f"({target})")]
+        return f"{start}({Path(os.path.relpath(leads_to, place.parent)).as_posix()}{hash_}{anchor})"
+
+    return LINK.sub(packaged, place.read_text(encoding="utf-8"))
 
 
 def _pages() -> dict[str, Path]:

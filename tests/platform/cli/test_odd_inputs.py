@@ -45,6 +45,10 @@ ODD: list[tuple[tuple[str, ...], str]] = [
     (("generate", "demo/replay-half", "", "--root", EMPTY_ROOT), "the prompt is empty"),
     (("generate", "demo/replay-half", "x", "--temperature", "nan"), "--temperature must be"),
     (("eval", "demo", "--on", "202301", "--root", EMPTY_ROOT), "ticlm data build"),
+    (
+        ("eval", "model", "--tasks", "t.yaml", "--csv", FOLDER),
+        "/scores.csv",
+    ),
     (("convert", "no.pt", "out"), "no.pt: no such file"),
     (("choose", "no.csv"), "no.csv"),
     # keys
