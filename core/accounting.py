@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import Field
 
 from ticlm.core.mixture import Split
 from ticlm.core.settings import Settings
-
-NAMED_SOURCES = 10
-"""Most sources of text that a page or a table in the terminal names: 417 of them made a page three times as tall, with
-821 figures. Files beside them hold all."""
-
-
-def largest(names: Iterable[str], sizes: Mapping[str, float]) -> list[str]:
-    """Return the NAMED_SOURCES largest sources, largest first, and equal ones by name.
-
-    `sizes` are tokens of the train text over all periods, or what was scored where nothing else is known of a text; a
-    source that is not there has none.
-    """
-    return sorted(names, key=lambda name: (-sizes.get(name, 0), name))[:NAMED_SOURCES]
 
 
 class Step(Settings):

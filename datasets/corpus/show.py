@@ -8,9 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from rich.console import Group
 from rich.text import Text
 
-from ticlm.core.accounting import NAMED_SOURCES, largest
 from ticlm.core.corpus import Corpus, CorpusInfo, PeriodManifest, chosen
-from ticlm.core.quantities import size
+from ticlm.core.quantities import NAMED_SOURCES, largest, size
 from ticlm.datasets.corpus import build_records
 from ticlm.datasets.corpus.build_records import BuildRecord
 from ticlm.datasets.corpus.ledger.shares import lopsided

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ticlm.core.accounting import largest
+from ticlm.core.quantities import largest
 from ticlm.platform.analysis.numbers import TableColumn
 from ticlm.platform.results.study_result import StudyResult
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, field_validator
 
 from ticlm.core import paths
-from ticlm.core.accounting import largest
 from ticlm.core.errors import InputError
 from ticlm.core.progress import SILENT, Show
+from ticlm.core.quantities import largest
 from ticlm.core.row_columns import check_columns
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store

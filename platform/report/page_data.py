@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ticlm.core.accounting import largest
+from ticlm.core.quantities import largest
 from ticlm.platform.analysis.contamination import Contamination
 from ticlm.platform.analysis.lag.calendar import places
 from ticlm.platform.analysis.matrix import period
