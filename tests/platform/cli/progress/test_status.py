@@ -213,7 +213,7 @@ def test_jobs_of_a_cluster_are_those_on_this_root_the_newest_first(dashboard: st
 
 @pytest.mark.parametrize("answer", ['[{"status": 3}, 4]', '{"a": 1}', '[{"metadata": {"root": "r"}}]', "<html>", "3"])
 def test_an_answer_that_is_no_list_of_jobs_is_a_value_error(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
-    monkeypatch.setattr(ray_jobs.urllib.request, "urlopen", lambda *_, **__: io.BytesIO(answer.encode()))
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: io.BytesIO(answer.encode()))
     with pytest.raises(ValueError, match=r"\S"):
         ray_jobs.submitted_jobs("http://127.0.0.1", "r")
 
