@@ -47,6 +47,13 @@ def check(name: str, folder: Path, force: bool) -> None:
 
 def command_of(patterns: Sequence[str], minutes: float, model: str = "", as_of: str = "") -> str:
     """Return the command that made a proposal, for the first line of its files."""
-    shown = [one if "*" in one else shlex.quote(one) for one in patterns[:3]]
-    goes_on = f" --model {shlex.quote(model)} --as-of {as_of}" if model else ""
-    return f"ticlm init {' '.join(shown)}{' …' if len(patterns) > 3 else ''} --minutes {minutes:g}{goes_on}"
+    goes_on = f" --model {_on_one_line(model)} --as-of {as_of}" if model else ""
+    shown = " ".join(map(_on_one_line, patterns[:3]))
+    return f"ticlm init {shown}{' …' if len(patterns) > 3 else ''} --minutes {minutes:g}{goes_on}"
+
+
+def _on_one_line(path: str) -> str:
+    """Return a path as a shell takes it, without the newlines that a name may have: they would end a comment."""
+    if not path.isprintable():
+        return "$'" + path.encode("unicode_escape").decode().replace("'", "\\'") + "'"
+    return path if "*" in path else shlex.quote(path)

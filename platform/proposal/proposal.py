@@ -10,6 +10,8 @@ from tempfile import TemporaryDirectory
 
 from ticlm.core import paths, settings
 from ticlm.core.corpus import INFO, Corpus
+from ticlm.core.errors import InputError
+from ticlm.core.reading import mappings
 from ticlm.core.store import Store
 from ticlm.datasets.corpus.recipe import FOLDER as RECIPES
 from ticlm.datasets.corpus.recipe import CorpusRecipe
@@ -110,17 +112,21 @@ def _is_free(name: str, version: int, recipe: str, root: str) -> bool:
     store = Store(Store(root).uri(paths.corpus(f"{name}@{version}")))
     if not store.exists(INFO):
         return True
-    with TemporaryDirectory(prefix="ticlm-init-") as folder:
-        file = Path(folder, "recipe.yaml")
-        file.write_text(recipe)
-        return Corpus.open(store.uri()).info.recipe == settings.load(CorpusRecipe, str(file), RECIPES).identity
+    ours = settings.parse(CorpusRecipe, mappings.read(recipe), names.files_of(name)[0])
+    return Corpus.open(store.uri()).info.recipe == ours.identity
 
 
 def _read(name: str, recipe: str, study: str) -> studies.Study:
-    """Return the study as `ticlm run` will read it; a fault in either file is ours, and should show here."""
+    """Return the study as `ticlm run` will read it; a fault in either file is ours, and should show here.
+
+    Errors name the files as they will be called, not their copies that are read here.
+    """
     with TemporaryDirectory(prefix="ticlm-init-") as folder:
         files = [Path(folder, file) for file in names.files_of(name)]
         for file, content in zip(files, (recipe, study)):
             file.write_text(content)
-        settings.load(CorpusRecipe, str(files[0]), RECIPES)
-        return studies.load(str(files[1]))
+        try:
+            settings.load(CorpusRecipe, str(files[0]), RECIPES)
+            return studies.load(str(files[1]))
+        except InputError as error:
+            raise InputError(str(error).replace(f"{folder}/", "")) from None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import math
+import re
 from collections.abc import Sequence
+
+import yaml
 
 from ticlm.platform.proposal.continued import ExistingModel, as_of
 from ticlm.platform.proposal.inspection import Inspection
@@ -27,12 +30,12 @@ def recipe(name: str, version: int, command: str, found: Inspection, chosen: Cho
     lines = [
         f"# The corpus `{name}`, for `{name}.yaml` beside it. Written by: {command}",
         "# All of it may be changed. Paths count from the folder in which ticlm runs.",
-        f"name: {name}",
+        f"name: {_text(name)}",
         _line(f"version: {version}", "raise it with a change of anything below but the last period"),
         "documents:",
         "  kind: files",
         _line(
-            f"  paths: {json.dumps(list(found.patterns), ensure_ascii=False)}",
+            f"  paths: {_quoted(list(found.patterns))}",
             f"{files}: {about}{found.documents:,.0f} documents, {found.bytes / 1e6:,.1f} MB of text",
         ),
         "  fields:",
@@ -84,9 +87,9 @@ def study(
     lines = [
         f"# What it is worth to update a model with each {chosen.step} of `{name}`. Written by: {command}",
         f"# It should take about {minutes_said(sizes.minutes)} on this machine, of {minutes:g} asked for.",
-        f"name: {name}",
-        f"corpus: {corpus}",
-        _line(f"recipe: {recipe_file}", "`ticlm run` builds the corpus with it"),
+        f"name: {_text(name)}",
+        f"corpus: {_text(corpus)}",
+        _line(f"recipe: {_text(recipe_file)}", "`ticlm run` builds the corpus with it"),
         _line("periods: corpus", "as in the recipe"),
         *_model(chosen, sizes),
         _line(
@@ -123,7 +126,7 @@ def study(
 def _tokenizer(chosen: ChosenPeriods, sizes: Sizes) -> str:
     shape, told = sizes.shape, f"{sizes.bytes_per_token:.1f} bytes in a token"
     if isinstance(shape, ExistingModel):
-        name = json.dumps(shape.path)
+        name = _quoted(shape.path)
         return _line(
             f"tokenizer: {{kind: pretrained, name: {name}, as_of: {as_of(chosen, shape)}}}", f"the model's; {told}"
         )
@@ -136,7 +139,7 @@ def _model(chosen: ChosenPeriods, sizes: Sizes) -> list[str]:
     shape = sizes.shape
     batch = _line(f"batch_rows: {sizes.batch_rows}", f"the smallest update has about {_steps(sizes):,} steps then")
     if isinstance(shape, ExistingModel):
-        held = f"{{kind: folder, path: {json.dumps(shape.path)}, as_of: {as_of(chosen, shape)}}}"
+        held = f"{{kind: folder, path: {_quoted(shape.path)}, as_of: {as_of(chosen, shape)}}}"
         told = f"{shape.parameters:,} parameters; text up to as_of may be known to it"
         first = _line("initial: {budget: 0}", "the model as it is; `frozen` on the page is this model")
         return [_line(f"model: {held}", told), batch, f"length: {sizes.length}", first]
@@ -182,7 +185,7 @@ def _says(prompts: Sequence[str]) -> list[str]:
     """Return the lines of the prompts that models continue, none without prompts."""
     if not prompts:
         return []
-    quoted = json.dumps(list(prompts), ensure_ascii=False)
+    quoted = _quoted(list(prompts))
     return [
         _line(
             f"  - {{kind: continuations, prompts: {quoted}, tokens: {TOKENS}}}",
@@ -199,11 +202,15 @@ def _line(text: str, why: str) -> str:
 
 
 def _text(value: str) -> str:
-    """Return a text as YAML has it; the marks of a name or a pattern may mean something there."""
-    return value if value.replace("_", "").replace(".", "").isalpha() and value not in _WORDS else json.dumps(value)
+    """Return a text as YAML has it: in quotes if it has marks, or if YAML would read another value (2016, On, null)."""
+    plain = re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*", value) and yaml.safe_load(value) == value
+    return value if plain else _quoted(value)
 
 
-_WORDS = ("true", "false", "yes", "no", "on", "off", "null", "y", "n")
+def _quoted(value: str | Sequence[str]) -> str:
+    """Return a text, or a list of texts, in quotes on one line, whatever characters are in it."""
+    options = {"default_style": '"', "default_flow_style": True, "allow_unicode": True, "width": math.inf}
+    return str(yaml.safe_dump(value, **options)).rstrip("\n")
 
 
 def _why_format(found: Inspection) -> str:

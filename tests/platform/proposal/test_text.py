@@ -1,0 +1,51 @@
+"""What `ticlm init` writes is read back as it was meant, whatever files and columns are called."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ticlm.core.errors import InputError
+from ticlm.platform.proposal import names, periods, proposal, text
+from ticlm.platform.proposal.columns import Roles
+from ticlm.platform.proposal.date_formats import DateFormat
+from ticlm.platform.proposal.inspection import Amount, Inspection
+from ticlm.platform.proposal.speed import Pace
+from ticlm.platform.study import settings as studies
+
+PACE = Pace((0.02, 1e-7), (0.005, 3e-8))
+NAMES = ("2016", "null", "on", "y", "On", "2016-01-04", "1_000", "=", "a: b", "a #b", "two\nlines", "é", "a\x7f", "")
+
+
+def inspected(**roles: str) -> Inspection:
+    """Files of two years with these names of columns."""
+    every = {"text": "text", "date": "date", "id": "", "source": ""} | roles
+    found = Inspection(("posts/*.jsonl",), 1, Roles((), format=DateFormat(None), **every), sample=["some words"] * 9)
+    found.days = {date(2018, 1, 1) + timedelta(days=at): Amount(2, 6_000, 3_000) for at in range(730)}
+    found.sources = {"a": 1.0, "b": 1.0}
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_text_is_read_back_as_it_was_written(name: str) -> None:
+    assert yaml.safe_load(f"key: {text._text(name)}  # why") == {"key": name}
+    assert yaml.safe_load(f"key: {text._quoted([name, name])}") == {"key": [name, name]}
+
+
+def test_columns_and_corpora_may_have_names_that_mean_something_in_yaml(tmp_path: Path) -> None:
+    found = inspected(text="On", date="null", id="2016", source="two\nlines")
+    command = names.command_of(["a\nb.jsonl"], 5)
+    assert command == "ticlm init $'a\\nb.jsonl' --minutes 5"
+    made = proposal.propose(found, periods.of_files(found, 5), 5, "2016", str(tmp_path), command, lambda: PACE)
+    _, study = proposal.write(made, tmp_path, force=False)
+    assert (studies.load(str(study)).corpus, yaml.safe_load(made.recipe)["name"]) == ("2016", "2016")
+    fields = yaml.safe_load(made.recipe)["documents"]["fields"]
+    assert fields == {"text": "On", "timestamp": "null", "id": "2016", "source": "two\nlines"}
+
+
+def test_a_fault_in_a_written_file_names_the_file_and_no_copy_of_it() -> None:
+    with pytest.raises(InputError, match=r"^posts\.recipe\.yaml: nonsense: unknown key"):
+        proposal._read("posts", "nonsense: 1", "")
