@@ -21,6 +21,7 @@ SMALLEST = 10**8
 """Least number that is read as seconds since 1970 (March 1973) without a stated unit. Years and dates written as
 numbers, up to 99991231, are smaller."""
 NUMBER = "a date or a year written as a number: set fields.timestamp_format"
+_ZERO = re.compile(r"\b(?:UTC|GMT)\b", re.IGNORECASE)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Resolution = Literal["day", "month", "year"]
 _FINER: tuple[str, ...] = ("day", "month", "year")
@@ -35,7 +36,7 @@ def _checked(form: str) -> str:
 TimestampFormat = Annotated[str, AfterValidator(_checked)]
 """How a field writes times: `iso` (ISO 8601, also as a number such as 20240301); `s`, `ms`, `us`, `ns` since 1970;
 `rfc2822` (`Fri, 01 Mar 2024 00:00:00 GMT`); `crawl` (`CC-MAIN-2024-10`: the month in which that crawl ended); or a
-pattern of strptime, such as `%Y%m%d%H%M%S` or `%d/%m/%Y`."""
+pattern of strptime, such as `%Y%m%d%H%M%S` or `%d/%m/%Y`, in which `%Z` is UTC, GMT, Z or an offset, on any machine."""
 
 
 class UnclearNumber(ValueError):
@@ -162,6 +163,8 @@ def _crawl(text: str) -> datetime:
 
 
 def _by_pattern(text: str, pattern: str) -> datetime:
+    if "%Z" in pattern:  # strptime knows the zones of the machine by name, and takes their times for UTC
+        text, pattern = _ZERO.sub("Z", text), pattern.replace("%Z", "%z")
     try:
         return _utc(datetime.strptime(text, pattern))
     except (re.error, OverflowError, TypeError, KeyError, IndexError):  # of odd patterns

@@ -23,6 +23,8 @@ SOURCES = (
     *("category", "section", "channel", "topic", "language", "lang"),
 )
 """Names that columns of these roles often have, likeliest first."""
+MOSTLY = 0.9
+"""Share of a column's values that are texts, if it is one of texts: a few numbers may be among them."""
 DEPTH = 3
 """Levels of nested records that are looked into."""
 MOST_SOURCES = 30
@@ -90,15 +92,21 @@ def _rank(name: str, known: Sequence[str]) -> int:
 
 def _text(values: Mapping[str, Sequence[Any]], rows: int) -> str:
     """Return the column with most text in it; one with a usual name if it has a third of that."""
-    sizes = {
-        name: sum(map(len, held))
-        for name, held in values.items()
-        if held and all(isinstance(value, str) for value in held) and len(held) >= rows / 4
-        if sum(" " in value.strip() for value in held) > len(held) / 2 and told(held[:20]) is None
-    }
+    sizes = {}
+    for name, held in values.items():
+        texts = [value for value in held if isinstance(value, str)]
+        enough = len(held) >= rows / 4 and len(texts) >= MOSTLY * len(held)
+        if texts and enough and sum(map(_is_prose, texts)) > len(texts) / 2 and told(texts[:20]) is None:
+            sizes[name] = sum(map(len, texts))
     most = max(sizes.values(), default=0)
     likely = sorted((_rank(name, TEXTS), -size, name) for name, size in sizes.items() if size >= most / 3)
     return likely[0][2] if likely else ""
+
+
+def _is_prose(value: str) -> bool:
+    """Return whether a value has words with spaces between them, or is in a script that has none, such as Chinese."""
+    value = value.strip()[:200]
+    return " " in value or sum(letter.isalpha() and not letter.isascii() for letter in value) > len(value) / 2
 
 
 def _dated(values: Mapping[str, Sequence[Any]], rows: int) -> tuple[str, DateFormat] | None:

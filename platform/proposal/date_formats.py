@@ -42,26 +42,48 @@ class DateFormat:
         return dates.parser(self.form)(value)
 
 
-def told(values: Sequence[object]) -> DateFormat | None:
-    """Return the format that reads these values, None if no known one does.
+class TwoOrders:
+    """What values tell of two patterns that differ in the order of day and month alone."""
 
-    Of two patterns that differ in the order of day and month alone, the one counts that reads more values: 31/01 has no
-    other reading. If both read all of them, a number that stands still is the day (a date for each month); else the day
-    comes first.
-    """
+    def __init__(self, form: str, other: str) -> None:
+        self._reads = {form: 0, other: 0}
+        self._days: dict[str, set[int]] = {form: set(), other: set()}
+
+    def add(self, value: object) -> None:
+        for form, days in self._days.items():
+            if _reads(form, value):
+                self._reads[form] += 1
+                days.add(_read(form, value).day)
+
+    def told(self) -> DateFormat:
+        """Return the pattern that reads more values: 31/01 has no other reading.
+
+        If both read as many, a number that stands still is the day (a date for each month); else the first pattern
+        counts.
+        """
+        (form, first), (other, second) = self._reads.items()
+        if first != second:
+            return DateFormat(form if first > second else other)
+        if len(self._days[other]) == 1 < len(self._days[form]):
+            return DateFormat(other, form)
+        return DateFormat(form, other)
+
+
+def told(values: Sequence[object]) -> DateFormat | None:
+    """Return the format that reads these values, None if no known one does; see TwoOrders."""
     some = [value for value in values if value is not None and value != ""]
     if not some or any(isinstance(value, str) and len(value) > LONGEST for value in some[:5]):
         return None
     for form in _forms(some[0]):
-        if (share := _share(form, some)) < READABLE:
+        if _share(form, some) < READABLE:
             continue
         other = _other_order(form)
-        if other is None or (rival := _share(other, some)) < share:
+        if form is None or other is None:
             return DateFormat(form)
-        if rival > share:
-            return DateFormat(other)
-        first, second = (len({_read(one, value).day for value in some if _reads(one, value)}) for one in (form, other))
-        return DateFormat(other, form) if second == 1 < first else DateFormat(form, other)
+        orders = TwoOrders(form, other)
+        for value in some:
+            orders.add(value)
+        return orders.told()
     return None
 
 

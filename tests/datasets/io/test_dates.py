@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -137,3 +138,18 @@ def test_without_a_format_the_identity_is_what_it_was() -> None:
     old = fingerprint(Fields().identity)
     assert old == "9cad33509f8c2ab179375f55b7155ad5969f4f4ce703e651096e631e6ff542dc"
     assert fingerprint(Fields(timestamp_format="s").identity) != old
+
+
+def test_a_zone_by_name_is_that_of_no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = parser("%Y-%m-%d %H:%M:%S %Z")
+    monkeypatch.setenv("TZ", "EST5EDT")
+    time.tzset()
+    try:
+        for zone in ("UTC", "GMT", "Z", "+0000"):
+            assert read(f"2024-03-01 00:00:00 {zone}") == MARCH
+        assert read("2024-03-01 01:00:00 +0100") == MARCH
+        with pytest.raises(ValueError, match="does not match"):
+            read("2024-03-01 00:00:00 EST")  # five hours away from UTC
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -75,3 +75,14 @@ def test_an_id_may_be_named_after_what_it_names_and_sources_may_be_many() -> Non
     found = roles_of(rows)
     assert isinstance(found, Roles)
     assert (found.id, found.source) == ("doc_key", "channel")
+
+
+def test_text_without_spaces_is_text_and_an_address_is_none() -> None:
+    found = roles_of(rows(body="今天天气很好，明天会下雨。" * 3, date=day, link=lambda at: f"https://x.org/{at}" * 5))
+    assert isinstance(found, Roles) and found.text == "body"
+    assert isinstance(roles_of(rows(link=lambda at: f"https://x.org/{at}", date=day)), str)
+
+
+def test_a_few_numbers_among_texts_are_no_reason_to_refuse_a_column() -> None:
+    found = roles_of(rows(text=lambda at: 7 if at == 3 else f"{TEXT} {at}", date=day))
+    assert isinstance(found, Roles) and found.text == "text"
