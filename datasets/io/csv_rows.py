@@ -11,6 +11,7 @@ from typing import BinaryIO
 from ticlm.core.errors import InputError
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.io.records import BadRecord
+from ticlm.datasets.io.unpack import Damaged, unpacked_file
 
 CELL = 64 << 20
 """Characters that a cell may have."""
@@ -41,21 +42,22 @@ def listed(names: tuple[str, ...]) -> str:
 
 def rows(path: str, delimiter: str = ",") -> Iterator[tuple[int, Row | BadRecord]]:
     """Yield (line, row) of a file, or why the line has no row. `line` is where the row ends: cells may have newlines.
+    An empty `delimiter` is a comma, or a semicolon if the first line has more of these.
 
     A quote that is opened and never closed would take the rest of the file for one cell. So a row of several lines that
     ends as no CSV writer ends one, or has another number of cells than there are columns, costs its first line alone.
     The lines behind it are read again as rows of their own. Bytes that are no UTF-8 become lone surrogates. Raises
-    InputError if the file cannot be read, and Unreachable if that is behind a URI.
+    InputError if the file cannot be read, Damaged if its packing breaks, and Unreachable if that is behind a URI.
     """
     try:
-        with opened(path) as raw:
+        with unpacked_file(path) as raw:
             lines = _Lines(raw, delimiter)
             try:
                 names = lines.header()
             except csv.Error as error:
                 raise InputError(f"{path} cannot be read: {error}") from None
             yield from lines.rows(names)
-    except Unreachable:
+    except (Unreachable, Damaged):
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
@@ -77,6 +79,10 @@ class _Lines:
 
     def header(self) -> tuple[str, ...]:
         """Return the cells of the first row, none of an empty file. Raises csv.Error."""
+        if not self._delimiter:
+            line = next(self._lines, "")
+            self._delimiter = ";" if line.count(";") > line.count(",") else ","
+            self._back.extend([line] if line else [])
         row = self._row()
         return () if row is None else tuple(row)
 

@@ -23,8 +23,9 @@ class FileDocuments(Documents):
     """Records in files: `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet`, on a local disk or behind a URI.
 
     A path may be a file, a glob, or a folder (all files of a known format below it). Files may also be tables (`.csv`,
-    `.tsv`), mail (`.mbox`), or texts with a date in their path (`.txt`, `.md`); a folder means these only if it has no
-    records. Mail and texts have the fields `text`, `timestamp`, `url` and `source`, as the defaults of `fields` are.
+    `.tsv`) and mail (`.mbox`), also packed (`.gz`), or texts with a date in their path (`.txt`, `.md`); a folder means
+    these only if it has no records. Mail and texts have the fields `text`, `timestamp`, `url` and `source`, as the
+    defaults of `fields` are.
     """
 
     kind: Literal["files"] = "files"
@@ -52,7 +53,7 @@ class FileDocuments(Documents):
         wrong = ""
         for path in dict.fromkeys(inputs[at].path for at in (0, len(inputs) // 2, -1) if inputs):
             try:
-                said = self.fields.wrong(first_records(path, self.fields.names()))
+                said = self.fields.wrong(first_records(path, self.fields.names(), formats.folder_of(self.paths)))
                 if said is None:
                     return
                 wrong = wrong or f"{path}: {said}; its columns are {', '.join(columns(path))}"
@@ -63,9 +64,9 @@ class FileDocuments(Documents):
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
         """Yield a Document or a Bad for each record, in order. A part of a file that is broken is one Bad."""
-        path = piece.input.path
+        path, folder = piece.input.path, formats.folder_of(self.paths)
         before: int | None = None
-        for number, record in formats.rows(path, piece.start, piece.end, self.fields.names()):
+        for number, record in formats.rows(path, piece.start, piece.end, self.fields.names(), folder):
             outcome: Document | Bad
             if isinstance(record, records.BadRecord):
                 outcome, rows = Bad(record.reason, "", lost=record.lost), record.rows
@@ -79,9 +80,10 @@ class FileDocuments(Documents):
             yield outcome
 
 
-def first_records(path: str, names: Sequence[str]) -> Iterator[records.Record]:
+def first_records(path: str, names: Sequence[str], folder: str = "") -> Iterator[records.Record]:
     """Yield the records at the beginning of a file, in order; of Parquet, only columns of these names."""
-    return (record for _, record in formats.rows(path, 0, None, names) if not isinstance(record, records.BadRecord))
+    found = formats.rows(path, 0, None, names, folder)
+    return (record for _, record in found if not isinstance(record, records.BadRecord))
 
 
 def columns(path: str) -> list[str]:

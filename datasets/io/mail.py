@@ -10,11 +10,15 @@ from email.message import EmailMessage
 from email.utils import parsedate_to_datetime
 from typing import BinaryIO
 
-from ticlm.datasets.io.fetching import opened
 from ticlm.datasets.io.records import LINE_BYTES, BadRecord, Record
+from ticlm.datasets.io.unpack import unpacked_file
 
 START = b"From "
 """What the line before each message begins with."""
+DATED = re.compile(
+    rb"From .*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(?:[A-Z][a-z]{2} +\d{1,2}|\d{1,2} +[A-Z][a-z]{2})\b.*\d:\d\d"
+)
+"""That line as mail programs write it: with an address, and a date that has a day of the week and a time."""
 QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 """A line of a text that would begin a message, as writers of such files change it."""
 BROKEN = "unreadable mail"
@@ -27,17 +31,19 @@ def messages(path: str) -> Iterator[tuple[int, Record | BadRecord]]:
 
     `mailbox` of the standard library reads local files alone, and all of one before its first message. Raises OSError.
     """
-    with opened(path) as raw:
+    with unpacked_file(path) as raw:
         for number, message in enumerate(_split(raw), 1):
             yield number, BadRecord(message) if isinstance(message, str) else _record(message)
 
 
 def _split(raw: BinaryIO) -> Iterator[bytes | str]:
-    """Yield the bytes of each message, or why there are none. A message begins with START behind a blank line."""
+    """Yield the bytes of each message, or why there are none. A message begins with START behind a blank line, and has
+    a date there if the first one has: a paragraph may begin with `From what I saw`."""
     parts: list[bytes] = []
-    size, blank, is_open = 0, True, False
+    size, blank, is_open, dated = 0, True, False, False
     while line := raw.readline(LINE_BYTES):
-        if blank and line.startswith(START):
+        if blank and line.startswith(START) and (not dated or DATED.match(line)):
+            dated = dated or DATED.match(line) is not None
             if is_open:
                 yield TOO_LONG if size > LINE_BYTES else b"".join(parts)
             parts, size, is_open = [], 0, True
@@ -74,7 +80,14 @@ def _record(message: bytes) -> Record | BadRecord:
 def _body(message: EmailMessage) -> str:
     """Return the plain text of a message without white space at its ends, "" if it has none: HTML is not read."""
     part = message.get_body(preferencelist=("plain",))
-    return "" if part is None else str(part.get_content()).replace("\r\n", "\n").strip()
+    if part is None:
+        return ""
+    try:
+        text = str(part.get_content())
+    except LookupError:  # a character set that Python does not know
+        payload = part.get_payload(decode=True)
+        text = payload.decode(errors="replace") if isinstance(payload, bytes) else str(payload)
+    return text.replace("\r\n", "\n").strip()
 
 
 def _time(written: str) -> str:

@@ -47,6 +47,17 @@ def unpacked(path: str, member: Callable[[str], bool] | None = None) -> Iterator
         yield name.removesuffix(packing) if packing else name, _stream(path, _blocks(raw, packing))
 
 
+@contextmanager
+def unpacked_file(path: str) -> Iterator[BinaryIO]:
+    """Open the file at a local path or URI, unpacked if it ends in `.gz`. Raises as `opened` and `unpacked` do."""
+    if not path.endswith(".gz"):
+        with opened(path) as raw:
+            yield raw
+        return
+    for _, stream in unpacked(path):
+        yield stream
+
+
 def _packing(path: str, raw: BinaryIO) -> str:
     """Return the usual suffix of the file's compression, whatever its own suffix is; "" if it has none."""
     head = raw.read(6)

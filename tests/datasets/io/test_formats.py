@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -54,21 +55,68 @@ def test_rows_of_a_table_are_documents(ending: str, mark: str, tmp_path: Path) -
     assert isinstance(third, Bad) and third.where == f"{path}:5"
 
 
+@pytest.mark.parametrize("head", ["day;id;said", 'day;id;"said"', "day;id, or url;said"])
+def test_semicolons_between_cells_are_told_from_the_first_line(head: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", f"{head}\n2016-01-04;1;one, two, three, four\n")
+    (found,) = read(path, text="said", timestamp="day", id=head.split(";")[1])
+    assert of(found) == ("one, two, three, four", "1", "2016-01-04", "")
+
+
+def test_packed_tables_and_mail_are_read_up_to_where_they_break(tmp_path: Path) -> None:
+    date = "Mon, 04 Jan 2016 23:30:00 -0500"
+    content = {
+        "a.csv": b"timestamp,url,text\n2016-01-05,u,Hi\n",
+        "a.tsv": b"timestamp\turl\ttext\n2016-01-05\tu\tHi\n",
+        "a.mbox": mail("Hi", "", Date=date, Message_ID="<u>").replace(b"\n\n", b"\n\nHi"),
+    }
+    for name, plain in content.items():
+        packed = written(tmp_path, f"{name}.gz", gzip.compress(plain))
+        assert [one.id for one in read(packed) if isinstance(one, Document)] == ["u"]
+        packed.write_bytes(packed.read_bytes()[:-12])
+        assert of(read(packed)[-1]) == ("broken file",)
+
+
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("blog/2016-01-04-title.md", ("2016-01-04", "blog/2016-01-04-title.md", "blog")),
-        ("here/blog/2016/01/04/x.txt", ("2016-01-04", "blog/2016/01/04/x.txt", "blog")),
-        ("2020-01-01/blog/20160104.txt", ("2016-01-04", "blog/20160104.txt", "blog")),
-        ("blog/2016/01/x.txt", ("2016-01", "blog/2016/01/x.txt", "blog")),
-        ("2016-01-04.txt", ("2016-01-04", "2016-01-04.txt", "")),
+        ("blog/2016-01-04-title.md", ("2016-01-04", "2016-01-04-title.md", "blog")),
+        ("blog/2016/01/04/x.txt", ("2016-01-04", "2016/01/04/x.txt", "blog")),
+        ("blog/more/20160104.txt", ("2016-01-04", "more/20160104.txt", "more")),
+        ("blog/2016/01/x.txt", ("2016-01", "2016/01/x.txt", "blog")),
+        ("blog/siteA/posts/2016-01-04.txt", ("2016-01-04", "siteA/posts/2016-01-04.txt", "posts")),
         ("blog/about.md", (None, "about.md", "")),
         ("blog/1234567.md", (None, "1234567.md", "")),
     ],
 )
 def test_a_path_tells_the_date_and_a_name_that_stays(path: str, told: tuple[str | None, str, str]) -> None:
-    found = formats.of_path(path)
+    found = formats.of_path(f"/from/2020-01-01/{path}", "/from/2020-01-01/blog")
     assert (found.get("timestamp"), found["url"], found["source"]) == told
+
+
+@pytest.mark.parametrize(
+    ("patterns", "folder"),
+    [
+        (["/data/2019-01/posts/*.md"], "/data/2019-01/posts"),
+        (["/data/posts"], "/data/posts"),
+        (["/data/posts/a.md"], "/data/posts"),
+        (["/data/site?/posts/*.md"], "/data"),
+        (["/data/siteA/posts/*.md", "/data/siteB/posts/*.md"], "/data"),
+        (["s3://bucket/posts/*.md"], "s3://bucket/posts"),
+    ],
+)
+def test_the_folder_that_all_files_are_in_is_that_before_the_first_mark(patterns: list[str], folder: str) -> None:
+    assert formats.folder_of(patterns) == folder
+
+
+def test_texts_of_one_name_in_two_folders_are_two_documents_and_the_folders_above_give_no_date(tmp_path: Path) -> None:
+    sites = [tmp_path / "2019-01-02" / site / "posts" for site in ("siteA", "siteB")]
+    for site in sites:
+        written(site, "2016-01-04-a.md", "Some words.")
+        written(site, "about.md", "No day.")
+    found = [of(one) for one in read(*sites)]
+    assert found[0][1:3] == ("siteA/posts/2016-01-04-a.md", "2016-01-04")
+    assert found[2][1:3] == ("siteB/posts/2016-01-04-a.md", "2016-01-04")
+    assert found[1] == found[3] == ("without date",)
 
 
 def test_a_folder_of_texts_is_a_document_a_file(tmp_path: Path) -> None:
@@ -106,7 +154,15 @@ def test_mail_of_html_alone_has_no_text_and_broken_mail_costs_itself(tmp_path: P
     html = mail("Page", "<b>hello</b>", Date=date).replace(b"text/plain", b"text/html")
     broken = mail("Broken", "words", Date=date).replace(b"utf-8", b"no-such-charset")
     path = written(tmp_path, "list.mbox", html + broken + mail("Good", "words", Date=date))
-    assert [of(one)[0] for one in read(path)] == ["without text", "unreadable mail", "Good\n\nwords"]
+    assert [of(one)[0] for one in read(path)] == ["without text", "Broken\n\nwords", "Good\n\nwords"]
+
+
+def test_a_paragraph_may_begin_as_a_message_does(tmp_path: Path) -> None:
+    body = "Hello.\n\nFrom what I saw at 10:30, it rains."
+    one = b"From a@x.org Mon Jan  4 00:00:00 2016\nSubject: Rain\nDate: Mon, 04 Jan 2016 23:30:00 -0500\n\n"
+    two = one.replace(b"a@x.org Mon Jan  4 00:00:00 2016", b"someone at x.org  Mon, 4 Jan 2016 00:00:00 +0000")
+    path = written(tmp_path, "list.mbox", (one + body.encode() + b"\n\n" + two + body.encode() + b"\n\n") * 2)
+    assert [of(found)[0] for found in read(path)] == [f"Rain\n\n{body}"] * 4
 
 
 def test_a_file_that_is_no_mail_is_one_bad_record(tmp_path: Path) -> None:
