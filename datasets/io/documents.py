@@ -132,7 +132,7 @@ class Fields(FieldNames, identity="DatedFields"):
 
     def document(self, record: Mapping[str, Any], where: str) -> Document | Bad:
         """Return the record as a Document, or a Bad with the reason. Without an id, its id is the hash of its text."""
-        stamp = _get(record, self.timestamp)
+        stamp = value_at(record, self.timestamp)
         if stamp is None or stamp == "":
             return Bad("without date", where)
         try:
@@ -141,20 +141,20 @@ class Fields(FieldNames, identity="DatedFields"):
             return Bad(dates.NUMBER, where)
         except ValueError:
             return Bad("unreadable date", where)
-        text = _get(record, self.text)
+        text = value_at(record, self.text)
         if not isinstance(text, str) or not text.strip():
             return Bad("without text", where, timestamp)
         try:
             encoded = text.encode()
         except UnicodeEncodeError:  # half of a surrogate pair, as "\ud83d" in JSON
             return Bad("unreadable text", where, timestamp)
-        name = _get(record, self.id)
+        name = value_at(record, self.id)
         return Document(
             text=text,
             id=_plain(name) if name not in (None, "") else hashlib.blake2b(encoded, digest_size=16).hexdigest(),
             timestamp=timestamp,
-            source=_plain(_get(record, self.source)),
-            extra={name: _get(record, name) for name in self.extra},
+            source=_plain(value_at(record, self.source)),
+            extra={name: value_at(record, name) for name in self.extra},
         )
 
     def wrong(self, rows: Iterable[Mapping[str, Any]]) -> str | None:
@@ -168,8 +168,8 @@ class Fields(FieldNames, identity="DatedFields"):
             if isinstance(outcome, Document):
                 return None
             undated = undated and outcome.timestamp is None
-            stamp = _get(row, self.timestamp) if stamp in (None, "") else stamp
-            text = _get(row, self.text)
+            stamp = value_at(row, self.timestamp) if stamp in (None, "") else stamp
+            text = value_at(row, self.text)
             untexted = untexted and not (isinstance(text, str) and text.strip())
         if not count:
             return None
@@ -231,7 +231,8 @@ class Documents(Settings):
         """Write into the corpus's folder what is known about its text but is not part of it; nothing by default."""
 
 
-def _get(record: Mapping[str, Any], name: str) -> Any:
+def value_at(record: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a record under a name, whose dots lead into nested records; None if it has none."""
     if name in record:
         return record[name]
     node: Any = record

@@ -7,16 +7,19 @@ import random
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice
 
 from ticlm.core.errors import InputError
 from ticlm.datasets.io import formats, listing, records
-from ticlm.datasets.io.documents import Document, Fields
+from ticlm.datasets.io.documents import Document, Fields, value_at
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.io.file_documents import first_records
+from ticlm.platform.proposal import parts
 from ticlm.platform.proposal.columns import MOST_SOURCES, Roles, roles_of, shown
+from ticlm.platform.proposal.date_formats import TwoOrders
+from ticlm.platform.proposal.parts import evenly
 
 ARGUMENT = "FILES"
 LOOKED_AT = 16
@@ -26,12 +29,10 @@ ROWS = 200
 MOST_FILES = 2_000
 """Files that are read to count text; of more, a sample that is spread evenly stands for all."""
 MOST_TEXT = 400 << 20
-"""Bytes of text that are read to count: about ten seconds. Of more, the beginning of each file stands for it."""
+"""Bytes of text that are read to count: about ten seconds. Of more, parts of each file stand for it."""
 SAMPLE = 600
 """Texts that are kept to learn a tokenizer from."""
 SAMPLE_CHARS = 4_000
-PACKING = 3.0
-"""Bytes of text in a byte of a packed file, roughly: gzip and zstd pack English to a third."""
 MOST_BAD = 0.2
 """Share of the rows that may be unusable: beyond it, the columns were most likely misread."""
 
@@ -52,7 +53,8 @@ class Amount:
 
 @dataclass
 class Inspection:
-    """What files hold. `estimated` if not all of them was read."""
+    """What files hold. `estimated` if not all of them was read, `begun` files from their beginning alone; `undated` are
+    texts without a date in their path."""
 
     patterns: tuple[str, ...]
     files: int
@@ -64,6 +66,10 @@ class Inspection:
     bad: Counter[str] = field(default_factory=Counter)
     sample: list[str] = field(default_factory=list)
     estimated: bool = False
+    begun: int = 0
+    undated: tuple[str, ...] = ()
+    orders: TwoOrders | None = None
+    """What all rows tell of day and month, if the first ones do not say which comes first."""
 
     @property
     def documents(self) -> float:
@@ -108,17 +114,17 @@ def inspect(patterns: Sequence[str]) -> Inspection:
     if the files have different columns, and if too many rows are no documents.
     """
     files = listing.files(patterns, records.SUFFIXES, ARGUMENT, formats.OTHERS)
-    found = Inspection(
-        _shortened(patterns, files),
-        len(files),
-        _roles(_spread(files, ROWS if files[0].path.endswith(formats.TEXTS) else LOOKED_AT)),
-    )
-    some = _spread(files, MOST_FILES)
-    quota = max(1 << 16, MOST_TEXT // len(some))
-    chance = random.Random(0)  # the same files, the same proposal
-    for file in some:
-        _count(found, file, quota, len(files) / len(some), chance)
-    found.estimated = found.estimated or len(some) < len(files)
+    folder = formats.folder_of(patterns)
+    undated = [one for one in files if one.path.endswith(formats.TEXTS) and not _is_dated(one.path, folder)]
+    dated = sorted(set(files) - set(undated)) or files
+    looked_at = evenly(dated, ROWS if dated[0].path.endswith(formats.TEXTS) else LOOKED_AT)
+    found = _counted(patterns, files, _roles(looked_at, folder), folder)
+    if found.orders is not None:
+        roles = replace(found.roles, format=found.orders.told())
+        if roles.format.form != found.roles.format.form:
+            found = _counted(patterns, files, roles, folder)
+        found.roles = roles
+    found.undated = tuple(one.path for one in undated)
     if found.bad_share > MOST_BAD:
         reason, count = found.bad.most_common(1)[0]
         raise InputError(
@@ -128,12 +134,30 @@ def inspect(patterns: Sequence[str]) -> Inspection:
     return found
 
 
-def _roles(files: Sequence[listing.ListedFile]) -> Roles:
+def _is_dated(path: str, folder: str) -> bool:
+    return "timestamp" in formats.of_path(path, folder)
+
+
+def _counted(patterns: Sequence[str], files: Sequence[listing.ListedFile], roles: Roles, folder: str) -> Inspection:
+    """Return what the files hold, read by these roles."""
+    found = Inspection(_shortened(patterns, files), len(files), roles)
+    if roles.format.form is not None and roles.format.ambiguous is not None:
+        found.orders = TwoOrders(roles.format.form, roles.format.ambiguous)
+    some = evenly(files, MOST_FILES)
+    quota = max(1 << 16, MOST_TEXT // len(some))
+    chance = random.Random(0)  # the same files, the same proposal
+    for file in some:
+        _count(found, parts.of(file, quota), folder, quota, len(files) / len(some), chance)
+    found.estimated = found.estimated or len(some) < len(files)
+    return found
+
+
+def _roles(files: Sequence[listing.ListedFile], folder: str) -> Roles:
     """Return the roles of the columns of these files. Raises InputError if one of them has other columns."""
     rows = {}
     for file in files:
         try:
-            rows[file.path] = list(islice(first_records(file.path, ()), ROWS))
+            rows[file.path] = list(islice(first_records(file.path, (), folder), ROWS))
         except (Unreachable, OSError) as error:
             raise InputError(f"{file.path} cannot be read: {error}") from None
     held = {path: found for path, found in rows.items() if found}
@@ -152,32 +176,37 @@ def _roles(files: Sequence[listing.ListedFile]) -> Roles:
                 f"{shown(sorted(columns[path]))}; give those of one kind at a time"
             )
     if isinstance(roles, str) and first.endswith(formats.TEXTS):
-        raise InputError(f"{first}: no date in its name or folders; 2016-01-04-title.md and 2016/01/x.txt have one")
+        raise InputError(
+            f"{first}: no date in its name, or in its folders below {folder}; 2016-01-04-title.md and 2016/01/x.txt "
+            "have one"
+        )
     if isinstance(roles, str):
         raise InputError(f"{first}: {roles}")
     return roles
 
 
-def _count(found: Inspection, file: listing.ListedFile, quota: int, weight: float, chance: random.Random) -> None:
-    """Add the text of a file, up to about `quota` bytes of it; more counts as often as the file is longer."""
-    fields, before, rows, size = found.fields(), dict[date, Amount](), 0, 0
+def _count(found: Inspection, some: parts.Parts, folder: str, quota: int, weight: float, chance: random.Random) -> None:
+    """Add the text of parts of a file, up to about `quota` bytes of it; it counts as often as the file is longer."""
+    before, rows, size, seen = dict[date, Amount](), 0, 0, found.documents
     bad, sources = Counter[str](), Counter[str]()
-    whole = True
-    for outcome in _outcomes(file, fields):
-        rows += 1
-        if not isinstance(outcome, Document):
-            bad[outcome] += 1
-            continue
-        length = len(outcome.text.encode())
-        before.setdefault(outcome.timestamp.date(), Amount()).add(length, 1)
-        sources[outcome.source] += length
-        size += length
-        _keep(found.sample, outcome.text, found.documents + rows, chance)
-        if size > quota:
-            packed = 1.0 if file.path.endswith((".jsonl", *formats.OTHERS)) else PACKING
-            whole, weight = False, weight * max(1.0, file.size * packed / size)
-            break
-    found.estimated = found.estimated or not whole
+    is_cut = False
+    for at, (start, end) in enumerate(some.ranges, 1):
+        for outcome in _outcomes(found, some.file, start, end, folder):
+            rows += 1
+            if not isinstance(outcome, Document):
+                bad[outcome] += 1
+                continue
+            length = len(outcome.text.encode())
+            before.setdefault(outcome.timestamp.date(), Amount()).add(length, 1)
+            sources[outcome.source] += length
+            size += length
+            _keep(found.sample, outcome.text, seen + rows, chance)
+            if not some.bytes and size > quota * at / len(some.ranges):
+                is_cut = True
+                break
+    weight *= some.times(rows, size, is_cut)
+    found.estimated = found.estimated or is_cut or some.are_spread
+    found.begun += is_cut and not some.are_spread
     found.read += rows * weight
     for day, amount in before.items():
         mine = found.days.setdefault(day, Amount())
@@ -190,15 +219,20 @@ def _count(found: Inspection, file: listing.ListedFile, quota: int, weight: floa
         found.bad[reason] += round(count * weight)
 
 
-def _outcomes(file: listing.ListedFile, fields: Fields) -> Iterator[Document | str]:
-    """Yield the documents of a file, and for each row that is none the reason."""
+def _outcomes(
+    found: Inspection, file: listing.ListedFile, start: int, end: int | None, folder: str
+) -> Iterator[Document | str]:
+    """Yield the documents of a range of a file, and for each row that is none the reason."""
+    fields = found.fields()
     try:
-        for _, record in formats.rows(file.path, 0, None, fields.names()):
+        for _, record in formats.rows(file.path, start, end, fields.names(), folder):
             if isinstance(record, records.BadRecord):
                 yield record.reason
-            else:
-                outcome = fields.document(record, "")
-                yield outcome if isinstance(outcome, Document) else outcome.reason
+                continue
+            if found.orders is not None:
+                found.orders.add(value_at(record, fields.timestamp))
+            outcome = fields.document(record, "")
+            yield outcome if isinstance(outcome, Document) else outcome.reason
     except Unreachable as error:
         raise InputError(f"{file.path} cannot be read: {error}") from None
 
@@ -209,13 +243,6 @@ def _keep(sample: list[str], text: str, seen: float, chance: random.Random) -> N
         sample.append(text[:SAMPLE_CHARS])
     elif (place := chance.randrange(max(1, round(seen)))) < SAMPLE:
         sample[place] = text[:SAMPLE_CHARS]
-
-
-def _spread(files: Sequence[listing.ListedFile], most: int) -> list[listing.ListedFile]:
-    """Return at most so many files: the first, the last, and those that lie evenly between them."""
-    if len(files) <= most:
-        return list(files)
-    return [files[round(at * (len(files) - 1) / (most - 1))] for at in range(most)]
 
 
 def _shortened(patterns: Sequence[str], files: Sequence[listing.ListedFile]) -> tuple[str, ...]:

@@ -44,6 +44,14 @@ def notes(found: Inspection, chosen: ChosenPeriods, sizes: Sizes) -> list[str]:
         )
     if found.estimated:
         out.append("not all of the files was read, so that these amounts are estimates")
+    if found.begun:
+        out.append(
+            f"only the beginning of {found.begun:,} large packed files or tables was read, as nothing can be found in "
+            "them from the middle: documents behind it may be of later periods than those shown"
+        )
+    if found.undated:
+        more = f" and {len(found.undated) - 1:,} more" if len(found.undated) > 1 else ""
+        out.append(f"{found.undated[0]}{more} left out: no date in the path")
     if found.bad:
         reason, _ = found.bad.most_common(1)[0]
         out.append(f"{sum(found.bad.values()):,} of {found.read:,.0f} rows are no documents, mostly {reason}")
