@@ -104,7 +104,7 @@ class Calendar(Settings):
         """Return all periods of a bounded calendar, oldest first. Raises InputError if it is not bounded."""
         if self.only is not None:
             labels = TIC_CC_MONTHS if self.only == "tic-cc" else self.only
-            return Timeline(periods=tuple(_period(*span(label)) for label in labels))
+            return Timeline(periods=tuple(of_days(*span(label)) for label in labels))
         if self.initial is None or self.last is None:
             raise InputError("periods: give initial and last (or only), so that the timeline has a start and an end")
         _, last_end = span(self.last)
@@ -147,21 +147,21 @@ class Calendar(Settings):
         if isinstance(moment, datetime):
             moment = (moment if moment.tzinfo is None else moment.astimezone(UTC)).date()
         if self.initial is None:
-            period = _period(moment.replace(day=1), _add_months(moment.replace(day=1), 1))
+            period = of_days(moment.replace(day=1), _add_months(moment.replace(day=1), 1))
             allowed = TIC_CC_MONTHS if self.only == "tic-cc" else self.only
             return period if allowed is None or period.label in allowed else None
         start, end = span(self.initial)
         if moment < start or (self.last is not None and moment >= span(self.last)[1]):
             return None
         if moment < end:
-            return _period(start, end)
+            return of_days(start, end)
         if self.step == "week":
             begin = end + timedelta(days=7 * ((moment - end).days // 7))
-            return _period(begin, begin + timedelta(days=7))
+            return of_days(begin, begin + timedelta(days=7))
         months = STEP_MONTHS[self.step]
         ahead = (moment.year - end.year) * 12 + moment.month - end.month
         begin = _add_months(end, ahead // months * months)
-        return _period(begin, _add_months(begin, months))
+        return of_days(begin, _add_months(begin, months))
 
     def period(self, label: str) -> Period:
         """Return the period with this label. Raises InputError if the calendar has none."""
@@ -177,11 +177,11 @@ class Calendar(Settings):
     def _walk(self) -> Iterator[Period]:
         assert self.initial is not None
         start, end = span(self.initial)
-        yield _period(start, end)
+        yield of_days(start, end)
         while True:
             start = end
             end = start + timedelta(days=7) if self.step == "week" else _add_months(start, STEP_MONTHS[self.step])
-            yield _period(start, end)
+            yield of_days(start, end)
 
 
 @lru_cache(maxsize=4096)  # a calendar asks for its ends with every document
@@ -232,7 +232,7 @@ def _check_months(labels: Sequence[str]) -> None:
         raise ValueError("only lists one month or more, each once, oldest first")
 
 
-def _period(start: date, end: date) -> Period:
+def of_days(start: date, end: date) -> Period:
     """Return a period with its label: YYYYMM or YYYYMM-YYYYMM for whole months, days for anything else."""
     if start.day == 1 and end.day == 1:
         first, last = f"{start:%Y%m}", f"{end - timedelta(days=1):%Y%m}"

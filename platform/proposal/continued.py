@@ -19,8 +19,6 @@ from ticlm.platform.proposal.speed import Pace
 
 BATCH_ROWS = 4
 """Rows of a step: updates are short, and many small steps say more than few large ones."""
-LEAST_STEPS = 12
-"""Steps of the smallest update at least: plans warn below 10."""
 UPDATE_EPOCHS = (2.0, 1.0, 0.5, 0.25, 0.1, 0.05)
 """Passes over each period's text, the most first, until they fit into the minutes."""
 
@@ -105,29 +103,25 @@ def pace(model: ExistingModel) -> Pace:
 def fitted(chosen: ChosenPeriods, minutes: float, cores: int, model: ExistingModel, speed: Pace) -> Sizes:
     """Return the sizes of a study that fits into the minutes. Raises InputError if updates would have too few steps."""
     ray = minutes >= sizing.RAY_FROM and cores > 1
-    whole = sum(amount.bytes for amount in chosen.amounts)
-    fixed = {"build": 3 + whole / sizing.BUILD_BYTES, "start and page": sizing.RAY_S if ray else sizing.PROCESS_S}
-    lanes = (min(sizing.LANES, cores) if ray else 1) * sizing.REACHED
     length = min(sizing.LENGTH, model.window)
     tokens = tuple(round(amount.bytes / model.bytes_per_token) for amount in chosen.amounts)
     later = sorted(tokens[1:])
     share = min(0.25, max(0.05, round(sizing.ROWS * length / max(1, later[len(later) // 2]), 2)))
     tune = max(0.02, round(share / 3, 2))
+    clock = sizing.Clock.of(chosen, ray, cores, speed)
     base = Sizes(
-        model, model.bytes_per_token, tokens, share, tune, 0, 0.0, 192, BATCH_ROWS, False, ray, {}, length=length
+        model, model.bytes_per_token, tokens, share, tune, 0, 0.0, 192, BATCH_ROWS, False, ray, clock, length=length
     )
+    sizing.check_steps(replace(base, update_epochs=UPDATE_EPOCHS[0]), chosen)
     needed = 0.0
     for epochs in UPDATE_EPOCHS:
         for rows in (192, 96, 48):
             sizes = replace(base, update_epochs=epochs, max_rows=rows)
-            if epochs * min(sizes.train[1:]) < LEAST_STEPS * BATCH_ROWS * length:
+            if sizes.update_steps < sizing.LEAST_STEPS:
                 continue
-            training, scoring = (seconds / lanes for seconds in sizes.work(speed))
-            needed = (sum(fixed.values()) + training + scoring) / 60
+            needed = sizes.minutes
             if needed <= minutes:
-                return replace(sizes, seconds={**fixed, "training": training, "scoring": scoring})
-    if not needed:
-        raise InputError(f"the smallest {chosen.step} has {min(tokens[1:]):,} tokens, too few for an update")
+                return sizes
     raise InputError(f"--minutes {minutes:g}: the smallest study of this model takes about {needed * 1.1:.1f} here")
 
 

@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from typing import Literal
 
 from ticlm.core.errors import InputError
-from ticlm.core.periods import STEP_MONTHS, Calendar, Period, Timeline
+from ticlm.core.periods import STEP_MONTHS, Calendar, Timeline, of_days
 from ticlm.datasets.io.dates import is_coarser, resolution
 from ticlm.platform.proposal.inspection import Amount, Inspection
 
@@ -22,6 +22,9 @@ BYTES = 40_000
 """Text of a period at least: about 15,000 tokens, so a hundred rows of 128 to train and to evaluate on."""
 LEAST_DOCUMENTS, LEAST_BYTES = 8, 10_000
 """What a period has at the very least. It is asked for only where no step gives the above."""
+EVEN = 0.04
+"""Share of the mean text of a later period that the smallest one has, if some step gives that: all updates take as many
+passes, so that a tiny period beside large ones gets no step, or they need far more time than it is worth."""
 FEWEST, MOST = 6, 24
 """Periods that a study of no time and of half an hour may have: scoring grows with their square."""
 FIRST = 0.5
@@ -83,11 +86,12 @@ def chosen(
         after = None if min(days) >= after else after  # it has seen none of this text: nothing is special
     text = _Text(days)
     strict, loose = (DOCUMENTS, BYTES), (LEAST_DOCUMENTS, LEAST_BYTES)
-    for least, far in ((strict, FAR), (strict, 1.0), (loose, 1.0)):
+    wanted = ((strict, FAR, EVEN), (strict, 1.0, EVEN), (strict, FAR, 0.0), (strict, 1.0, 0.0), (loose, 1.0, 0.0))
+    for least, far, even in wanted:
         for step in STEPS[STEPS.index(finest) :]:
             if step == "week" and max(days) - min(days) > timedelta(days=300):
                 continue  # quarters of a year: months tell more than a week's noise
-            found = _of_step(step, text, today, most, least, far, after)
+            found = _of_step(step, text, today, most, least, far, even, after)
             if found is not None:
                 return _described(found, step, days, notes)
     if after is not None:
@@ -110,15 +114,23 @@ def _finest(found: Inspection) -> Step:
 
 
 def _of_step(
-    step: Step, text: _Text, today: date, most: int, least: tuple[int, int], far: float, after: date | None = None
+    step: Step,
+    text: _Text,
+    today: date,
+    most: int,
+    least: tuple[int, int],
+    far: float,
+    even: float,
+    after: date | None = None,
 ) -> tuple[Timeline, list[Amount]] | None:
     """Return the periods of this step, or None if some have too little text or there are too few or too many.
 
     The first span ends where it holds half of the text, or as near to that as leaves neither too few periods nor too
     many; at most `far` from it.
     """
-    # Text that ends in July says that the files do: the quarter is not over, whatever today is.
-    last = min(today, text.days[-1] + timedelta(days=1 + SLACK[step]))
+    # Text that ends in July says that the files do: the quarter is not over, whatever today is. Later dates are wrong.
+    newest = max((day for day in text.days if day <= today), default=today)
+    last = min(today, newest + timedelta(days=1 + SLACK[step]))
     edges = [edge for edge in _edges(step, text.days[0], text.days[-1], after) if edge <= last]
     fitting = []
     for at, edge in enumerate(edges[1:-1] if after is None else edges[1:2], 1):
@@ -130,12 +142,14 @@ def _of_step(
         enough = (after is not None or amounts[0].bytes >= LEAST_FIRST_BYTES) and all(
             _enough(one, least) for one in amounts
         )
+        sizes = [one.bytes for one in amounts[1:]]
+        enough = enough and all(one >= even * sum(sizes) / len(sizes) for one in sizes)
         if enough and (after is not None or away <= far) and LEAST_PERIODS <= len(amounts) <= most:
             fitting.append((away, ends[: len(amounts)], amounts))
     if not fitting:
         return None
     _, ends, amounts = min(fitting, key=lambda one: one[0])
-    return Timeline(periods=tuple(_period(one, two) for one, two in zip((edges[0], *ends), ends))), amounts
+    return Timeline(periods=tuple(of_days(one, two) for one, two in zip((edges[0], *ends), ends))), amounts
 
 
 class _Text:
@@ -228,11 +242,3 @@ def _known_apart(days: Mapping[date, Amount], after: date, notes: list[str]) -> 
 
 def _enough(amount: Amount, least: tuple[int, int]) -> bool:
     return amount.documents >= least[0] and amount.bytes >= least[1]
-
-
-def _period(start: date, end: date) -> Period:
-    if start.day == 1 and end.day == 1:
-        first, last = f"{start:%Y%m}", f"{end - timedelta(days=1):%Y%m}"
-    else:
-        first, last = f"{start:%Y%m%d}", f"{end - timedelta(days=1):%Y%m%d}"
-    return Period(label=first if first == last else f"{first}-{last}", start=start, end=end)

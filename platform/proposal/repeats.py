@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ticlm.core import paths
 from ticlm.core.mixture import Source
-from ticlm.platform.proposal.sizing import LEAST_PER_PARAMETER, Sizes
+from ticlm.platform.proposal.sizing import LEAST_PER_PARAMETER, LEAST_STEPS, Sizes
 from ticlm.platform.study import tree
 from ticlm.platform.study.chains import epochs
 from ticlm.platform.study.settings import Study
@@ -29,7 +29,7 @@ def settled(sizes: Sizes, study_of: Callable[[Sizes], Study]) -> Sizes:
 
     An Oracle draws as much of the smallest period as of the largest one, so it gets a smaller budget, and is left out
     if that is less than LEAST_ORACLE of a run's. Of the runs, the first round becomes shorter first if its text is seen
-    most, as long as it keeps FIRST_EPOCHS; then updates do.
+    most, as long as it keeps FIRST_EPOCHS; then updates do, as long as the smallest keeps LEAST_STEPS.
     """
     for _ in range(ROUNDS):
         seen = _most(study_of(sizes), sizes)
@@ -47,8 +47,10 @@ def settled(sizes: Sizes, study_of: Callable[[Sizes], Study]) -> Sizes:
             and shorter >= 1.1 * LEAST_PER_PARAMETER * sizes.shape.parameters
         ):
             sizes = replace(sizes, initial=shorter)
-        else:
+        elif sizes.update_steps * STEP >= LEAST_STEPS:
             sizes = replace(sizes, update_epochs=float(f"{sizes.update_epochs * STEP:.2g}"))
+        else:
+            break
     return sizes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ticlm.platform.proposal.inspection import Inspection
 from ticlm.platform.proposal.periods import ChosenPeriods
-from ticlm.platform.proposal.sizing import Sizes
+from ticlm.platform.proposal.sizing import LEAST_PER_PARAMETER, Sizes
 
 
 def of(found: Inspection, chosen: ChosenPeriods, sizes: Sizes) -> list[str]:
@@ -74,6 +74,11 @@ def notes(found: Inspection, chosen: ChosenPeriods, sizes: Sizes) -> list[str]:
         share, label = max(big)
         more = f", as in {len(big) - 1} more period{'s' if len(big) > 2 else ''}" if len(big) > 1 else ""
         out.append(f"one document is {share:.0%} of the text of {label}; its numbers rest on it{more}")
+    if sizes.initial and sizes.per_parameter < LEAST_PER_PARAMETER:
+        out.append(
+            f"the first model sees {sizes.per_parameter:.1f} tokens for each parameter, and with fewer than "
+            f"{LEAST_PER_PARAMETER} it learns next to nothing (docs/sizing.md): more text of the first span helps"
+        )
     if sizes.update_epochs < 0.2:
         out.append("there is far more text than these minutes can train on; more --minutes use more of it")
     return out

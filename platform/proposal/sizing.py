@@ -37,6 +37,8 @@ BUILD_BYTES = 2 << 20
 """Bytes of text that a build reads, encodes and packs in a second."""
 REACHED = 0.7
 """Share of the measured speed that a run reaches: data, checkpoints, and chains that wait for one another."""
+LEAST_STEPS = 12
+"""Steps of the smallest update at least: plans warn below 10, and a build may have a tenth less text."""
 FEW_ROWS = 96
 """Evaluation rows of a period where time is short: errors are 1.4 times those of ROWS."""
 
@@ -80,8 +82,8 @@ class TinyModel:
 
     @property
     def peak(self) -> float:
-        """The peak of its first round: .04 is near the best for models of 32 to 48 units (docs/sizing.md). Wider ones
-        want less, in proportion."""
+        """The peak of its first round: .04 lies between the best of the two searches in docs/sizing.md, .03 for 43,000
+        parameters and .08 for 109,000. Wider models want less, in proportion."""
         return 0.04 * min(1.0, 64 / self.hidden)
 
     @property
@@ -106,8 +108,24 @@ LADDER = (
 
 
 @dataclass(frozen=True)
+class Clock:
+    """How long work takes on this machine: `fixed` seconds by what they are for, and the pace of training and scoring
+    on one core, of which a run has `lanes`."""
+
+    fixed: dict[str, float]
+    pace: Pace
+    lanes: float
+
+    @staticmethod
+    def of(chosen: ChosenPeriods, ray: bool, cores: int, pace: Pace) -> Clock:
+        whole = sum(amount.bytes for amount in chosen.amounts)
+        fixed = {"build": 3 + whole / BUILD_BYTES, "start and page": RAY_S if ray else PROCESS_S}
+        return Clock(fixed, pace, (min(LANES, cores) if ray else 1) * REACHED)
+
+
+@dataclass(frozen=True)
 class Sizes:
-    """All numbers of a proposal. `seconds` are those that building, training, and scoring should take."""
+    """All numbers of a proposal."""
 
     shape: SizedModel
     bytes_per_token: float
@@ -122,7 +140,7 @@ class Sizes:
     batch_rows: int
     oracle: bool
     ray: bool
-    seconds: dict[str, float]
+    clock: Clock
     oracle_updates: int | None = None
     """Tokens that the last Oracle has in place of the updates', if those would show it a small period too often."""
     length: int = LENGTH
@@ -139,6 +157,11 @@ class Sizes:
     def updates(self) -> int:
         """Tokens of all updates of a method together."""
         return round(self.update_epochs * sum(self.train[1:]))
+
+    @property
+    def update_steps(self) -> float:
+        """Steps of the smallest update."""
+        return self.update_epochs * min(self.train[1:]) / self.batch_rows / self.length
 
     @property
     def per_parameter(self) -> float:
@@ -169,13 +192,15 @@ class Sizes:
         rows = sum(min(self.max_rows, max(1, round(count * self.eval / self.length))) for count in self.tokens)
         return self.checkpoints * rows * self.length
 
-    def work(self, speed: Pace) -> tuple[float, float]:
-        """Return the seconds of all training and of all scoring, one after the other on one core."""
-        parameters, step = self.shape.parameters, self.batch_rows * self.length
-        steps, blocks = self.trained / step, self.scored / step
-        written = self.checkpoints * prompts.MOST * prompts.TOKENS * speed.scoring_s(parameters, 1)
-        scoring = blocks * speed.scoring_s(parameters, self.batch_rows)
-        return steps * speed.training_s(parameters, self.batch_rows), scoring + written
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds that building, training, scoring and the rest should take."""
+        pace, parameters, step = self.clock.pace, self.shape.parameters, self.batch_rows * self.length
+        written = self.checkpoints * prompts.MOST * prompts.TOKENS * pace.scoring_s(parameters, 1)
+        training = self.trained / step * pace.training_s(parameters, self.batch_rows)
+        scoring = self.scored / step * pace.scoring_s(parameters, self.batch_rows) + written
+        lanes = self.clock.lanes
+        return {**self.clock.fixed, "training": training / lanes, "scoring": scoring / lanes}
 
     @property
     def minutes(self) -> float:
@@ -204,38 +229,48 @@ def fitted(
     Oracle is left out first, then updates and evaluation rows become fewer, and then the first round shorter. Raises
     InputError if that leaves too little.
     """
-    whole = sum(amount.bytes for amount in chosen.amounts)
     ray = minutes >= RAY_FROM and cores > 1
-    fixed = {"build": 3 + whole / BUILD_BYTES, "start and page": RAY_S if ray else PROCESS_S}
-    lanes = (min(LANES, cores) if ray else 1) * REACHED
-    room, speed = (60 * minutes - sum(fixed.values())) * lanes, pace()
+    clock = Clock.of(chosen, ray, cores, pace())
     for options in (_whole, _smaller):
         for shape in reversed(LADDER):
-            sizes = _wanted(shape, chosen, bytes_per_token(shape.vocabulary), minutes, ray)
-            if shape != LADDER[0] and sizes.initial < PER_PARAMETER[0] * shape.parameters:
+            sizes = _wanted(shape, chosen, bytes_per_token(shape.vocabulary), minutes, ray, clock)
+            fed = sizes.initial >= PER_PARAMETER[0] * shape.parameters and sizes.update_steps >= LEAST_STEPS
+            if shape != LADDER[0] and not fed:
                 continue
-            fits = next((one for one in options(sizes) if sum(one.work(speed)) <= room), None)
+            check_steps(sizes, chosen)
+            fits = next((one for one in options(sizes) if one.minutes <= minutes), None)
             if fits is None and shape == LADDER[0] and options is _smaller:
-                fits = _cut(sizes, speed, room, minutes, sum(fixed.values()), lanes)
+                fits = _cut(sizes, minutes)
             if fits is not None:
-                training, scoring = (seconds / lanes for seconds in fits.work(speed))
-                return replace(fits, seconds={**fixed, "training": training, "scoring": scoring})
+                return fits
     raise AssertionError("the smallest shape is taken or refused")
 
 
-def _wanted(shape: TinyModel, chosen: ChosenPeriods, size: float, minutes: float, ray: bool) -> Sizes:
+def check_steps(sizes: Sizes, chosen: ChosenPeriods) -> None:
+    """Raise InputError if the smallest update would have too few steps."""
+    if sizes.update_steps < LEAST_STEPS:
+        tokens, label = min(zip(sizes.tokens[1:], chosen.timeline.labels[1:]))
+        raise InputError(
+            f"the smallest {chosen.step}, {label}, has {tokens:,} tokens, too few for an update: it would have "
+            f"{sizes.update_steps:.1f} steps, and should have {LEAST_STEPS}; add text of that {chosen.step}"
+        )
+
+
+def _wanted(shape: TinyModel, chosen: ChosenPeriods, size: float, minutes: float, ray: bool, clock: Clock) -> Sizes:
     """Return the sizes that a model of this shape should have, whatever the time."""
     tokens = tuple(round(amount.bytes / size) for amount in chosen.amounts)
     later = sorted(tokens[1:])
     held_out = ROWS * LENGTH / max(1, later[len(later) // 2])
     share = min(0.25, max(0.05, round(held_out, 2)))
     tune = max(0.02, round(share / 3, 2))
-    sizes = Sizes(shape, size, tokens, share, tune, 0, 0.0, 256 if minutes > 15 else 192, 4, True, ray, {})
+    sizes = Sizes(shape, size, tokens, share, tune, 0, 0.0, 256 if minutes > 15 else 192, 4, True, ray, clock)
     initial = min(PER_PARAMETER[1] * shape.parameters, round(EPOCHS * sizes.train[0]))
     # more updating than this is another training: the paper's chains take three times the tokens of the first model
-    epochs = min(UPDATE_EPOCHS, 3 * initial / max(1, sum(sizes.train[1:])))
-    sizes = replace(sizes, initial=initial, update_epochs=_round(epochs))
-    steps = sizes.update_epochs * min(sizes.train[1:]) / LENGTH / 4
+    epochs = 3 * initial / max(1, sum(sizes.train[1:]))
+    # a small period beside large ones needs more passes for its steps, and a twentieth more than these for rounding
+    least = 1.05 * LEAST_STEPS * 2 * LENGTH / max(1, min(sizes.train[1:]))
+    sizes = replace(sizes, initial=initial, update_epochs=_round(min(UPDATE_EPOCHS, max(epochs, least))))
+    steps = sizes.update_steps
     return replace(sizes, batch_rows=16 if steps > 400 else 8 if steps > 200 else 4 if steps > 24 else 2)
 
 
@@ -247,17 +282,19 @@ def _whole(sizes: Sizes) -> list[Sizes]:
 def _smaller(sizes: Sizes) -> list[Sizes]:
     """Return the sizes without the last Oracle, and then with updates of half the size."""
     less = replace(sizes, max_rows=FEW_ROWS, oracle=False)
-    return [less, replace(less, update_epochs=_round(sizes.update_epochs / 2))]
+    half = replace(less, update_epochs=_round(sizes.update_epochs / 2))
+    return [less, half] if half.update_steps >= LEAST_STEPS else [less]
 
 
-def _cut(sizes: Sizes, speed: Pace, room: float, minutes: float, fixed: float, lanes: float) -> Sizes:
+def _cut(sizes: Sizes, minutes: float) -> Sizes:
     """Return sizes that fit by fewer rows and shorter rounds. Raises InputError if they would teach nothing."""
     cut = replace(_smaller(sizes)[-1], max_rows=64)
-    training, scoring = cut.work(speed)
-    share = min(1.0, (room - scoring) / training)
-    least = min(cut.initial, LEAST_PER_PARAMETER * cut.shape.parameters) / cut.initial
+    training = cut.seconds["training"] / 60
+    share = min(1.0, (minutes - cut.minutes) / training + 1)
+    enough = min(cut.initial, LEAST_PER_PARAMETER * cut.shape.parameters) / cut.initial
+    least = min(1.0, max(enough, LEAST_STEPS / cut.update_steps))
     if share < least:
-        needed = (fixed + (scoring + least * training) / lanes) / 60 * 1.1
+        needed = (cut.minutes - (1 - least) * training) * 1.1
         raise InputError(f"--minutes {minutes:g}: the smallest study of this text takes about {needed:.1f} here")
     return replace(cut, initial=round(cut.initial * share), update_epochs=_round(cut.update_epochs * share))
 

@@ -97,7 +97,7 @@ def study(
             f"each update takes {sizes.update_epochs:g} times its own text: {_sizes(chosen, sizes)}",
         ),
         "each_method:",
-        f"  schedule: {{end_rate: {end}, warmup_steps: {min(5, _steps(sizes) // 8)}}}",
+        f"  schedule: {{end_rate: {end}, warmup_steps: {min(5, int(sizes.update_steps / 8))}}}",
         "methods:",
         "# Updates want a lower peak than the first round: at too high a one they forget more than they learn.",
         _line(
@@ -137,7 +137,9 @@ def _tokenizer(chosen: ChosenPeriods, sizes: Sizes) -> str:
 def _model(chosen: ChosenPeriods, sizes: Sizes) -> list[str]:
     """Return the lines of the model and of its first round."""
     shape = sizes.shape
-    batch = _line(f"batch_rows: {sizes.batch_rows}", f"the smallest update has about {_steps(sizes):,} steps then")
+    batch = _line(
+        f"batch_rows: {sizes.batch_rows}", f"the smallest update has about {sizes.update_steps:,.0f} steps then"
+    )
     if isinstance(shape, ExistingModel):
         held = f"{{kind: folder, path: {_quoted(shape.path)}, as_of: {as_of(chosen, shape)}}}"
         told = f"{shape.parameters:,} parameters; text up to as_of may be known to it"
@@ -237,10 +239,6 @@ def _usual(sizes: Sizes) -> int:
 def _sizes(chosen: ChosenPeriods, sizes: Sizes) -> str:
     later: Sequence[int] = sizes.train[1:]
     return f"{round(min(later) * sizes.update_epochs):,} to {round(max(later) * sizes.update_epochs):,} tokens"
-
-
-def _steps(sizes: Sizes) -> int:
-    return max(1, round(sizes.update_epochs * min(sizes.train[1:]) / sizes.batch_rows / sizes.length))
 
 
 def _warmup(sizes: Sizes) -> int:

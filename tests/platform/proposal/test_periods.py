@@ -48,6 +48,19 @@ def test_text_that_ends_in_the_middle_of_a_month_leaves_it_open() -> None:
     assert "28 documents from 2019-12-01 on wait" in found.notes[0]
 
 
+def test_a_tiny_month_beside_large_ones_is_merged_into_a_quarter() -> None:
+    days = daily(date(2018, 1, 1), date(2019, 12, 31), size=600_000)
+    days |= {day: Amount(2, 2_000, 1_000) for day in days if (day.year, day.month) == (2019, 8)}
+    assert chosen(days, TODAY, 14).step == "quarter"
+
+
+def test_a_date_to_come_does_not_end_a_month_before_its_text() -> None:
+    days = {**daily(date(2018, 1, 1), date(2019, 12, 14)), date(2020, 9, 1): Amount(1, 100, 100)}
+    found = chosen(days, TODAY, 14)
+    assert found.calendar.last == "201911"
+    assert "29 documents from 2019-12-01 on wait" in found.notes[0]
+
+
 def test_text_of_a_few_months_is_cut_into_weeks() -> None:
     found = chosen(daily(date(2020, 1, 1), date(2020, 4, 30), 20, 60_000), TODAY, 12)
     assert found.step == "week"

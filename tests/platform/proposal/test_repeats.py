@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -34,6 +35,14 @@ def proposed(later: float, root: Path) -> Proposal:
     return proposal.propose(
         found, chosen(days, date(2020, 6, 1), 8), 20, "posts", str(root), "ticlm init", lambda: PACE
     )
+
+
+@pytest.mark.parametrize("later", [1, 4])
+def test_the_time_is_that_of_the_budgets_that_are_written(later: float, tmp_path: Path) -> None:
+    sizes = proposed(later, tmp_path).sizes
+    assert sizes.minutes == replace(sizes).minutes
+    more = replace(sizes, initial=2 * sizes.initial)
+    assert more.seconds["training"] > sizes.seconds["training"]
 
 
 def seen(made: Proposal, folder: Path) -> float:

@@ -9,7 +9,7 @@ import pytest
 from ticlm.core.errors import InputError
 from ticlm.platform.proposal.inspection import Amount
 from ticlm.platform.proposal.periods import ChosenPeriods, chosen
-from ticlm.platform.proposal.sizing import LADDER, PER_PARAMETER, Sizes, fitted
+from ticlm.platform.proposal.sizing import LADDER, LEAST_STEPS, PER_PARAMETER, Sizes, fitted
 from ticlm.platform.proposal.speed import Pace
 
 PACE = Pace((0.02, 1e-7), (0.005, 3e-8))
@@ -65,6 +65,19 @@ def test_short_of_time_the_last_oracle_goes_first() -> None:
 def test_too_few_minutes_are_refused_with_those_that_are_needed() -> None:
     with pytest.raises(InputError, match=r"--minutes 0.3: the smallest study of this text takes about \d+\.\d here"):
         sizes(3_000_000, 0.3)
+
+
+def test_an_update_with_a_small_month_beside_large_ones_still_has_steps() -> None:
+    first = date(2018, 1, 1)
+    days = {first + timedelta(days=at): Amount(2, 30_000, 100) for at in range(730)}
+    days |= {day: Amount(2, 2_000, 100) for day in days if (day.year, day.month) == (2019, 8)}
+    picked = chosen(days, date(2020, 6, 1), 14)
+    assert picked.step == "month"
+    for minutes in (7, 20, 60):
+        found = fitted(picked, minutes, 2, lambda vocabulary: 2.0 + vocabulary / 2048, lambda: PACE)
+        assert found.update_steps >= LEAST_STEPS and found.minutes <= minutes
+    with pytest.raises(InputError, match=r"the smallest month, 201908, has 1,550 tokens, too few for an update"):
+        fitted(picked, 20, 2, lambda vocabulary: 40.0, lambda: PACE)
 
 
 def test_two_measurements_give_the_pace_of_every_size() -> None:
