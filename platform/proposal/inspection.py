@@ -86,7 +86,7 @@ class Inspection:
 
     @property
     def by_source(self) -> bool:
-        """Whether sources are few enough to be shown one by one."""
+        """Whether sources are few enough to be kept apart."""
         return bool(self.roles.source) and 1 < len(self.sources) <= MOST_SOURCES
 
     def fields(self) -> Fields:

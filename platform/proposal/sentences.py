@@ -61,8 +61,11 @@ def notes(found: Inspection, chosen: ChosenPeriods, sizes: Sizes) -> list[str]:
             f"the text is in several scripts ({', '.join(f'{n.capitalize()} {s:.0%}' for n, s in scripts.items())}); "
             "where their shares change over time, models seem to age by language"
         )
-    if found.roles.source and not found.by_source:
-        out.append(f"{len(found.sources):,} sources are too many to be shown one by one, so by_source is off")
+    if found.roles.source and not found.by_source and (count := len(found.sources)) > 1:
+        out.append(
+            f"by_source is off: with {count:,} sources kept apart, the ends of their texts would fill no row and be left "
+            f"out, about {count / 2:,.0f} rows of the held-out text of each period"
+        )
     if found.roles.title:
         out.append(f"titles ({found.roles.title!r}) are not part of the text")
     big = [

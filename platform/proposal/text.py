@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import yaml
 
+from ticlm.core.accounting import NAMED_SOURCES
 from ticlm.platform.proposal.continued import ExistingModel, as_of
 from ticlm.platform.proposal.inspection import Inspection
 from ticlm.platform.proposal.periods import ChosenPeriods
@@ -221,9 +222,13 @@ def _why_format(found: Inspection) -> str:
 
 
 def _why_sources(found: Inspection) -> str:
+    count = len(found.sources)
     if found.by_source:
-        return f"each of the {len(found.sources)} sources is also shown alone"
-    return f"{len(found.sources):,} sources are too many to show one by one" if found.roles.source else "no such column"
+        some = "each" if count <= NAMED_SOURCES else f"the {NAMED_SOURCES} largest"
+        return f"{some} of the {count} sources also shown alone"
+    if not found.roles.source:
+        return "no such column"
+    return f"{count:,} sources: the end of each text would be left out" if count > 1 else "all is of one source"
 
 
 def _smallest(chosen: ChosenPeriods, sizes: Sizes) -> str:

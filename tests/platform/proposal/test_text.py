@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -44,6 +45,24 @@ def test_columns_and_corpora_may_have_names_that_mean_something_in_yaml(tmp_path
     assert (studies.load(str(study)).corpus, yaml.safe_load(made.recipe)["name"]) == ("2016", "2016")
     fields = yaml.safe_load(made.recipe)["documents"]["fields"]
     assert fields == {"text": "On", "timestamp": "null", "id": "2016", "source": "two\nlines"}
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (1, "by_source: false .* all is of one source"),
+        (3, "by_source: true .* each of the 3 sources also shown alone"),
+        (12, "by_source: true .* the 10 largest of the 12 sources"),
+        (40, "by_source: false .* 40 sources: the end of each text would be left out"),
+    ],
+)
+def test_sources_are_said_to_be_shown_as_the_page_shows_them(count: int, said: str, tmp_path: Path) -> None:
+    found = inspected(source="forum")
+    found.sources = {f"s{at}": 1.0 for at in range(count)}
+    made = proposal.propose(found, periods.of_files(found, 5), 5, "posts", str(tmp_path), "", lambda: PACE)
+    assert re.search(said, made.recipe)
+    noted = [line for line in made.sentences() if line.startswith("note: by_source is off")]
+    assert len(noted) == (count == 40)
 
 
 def test_a_fault_in_a_written_file_names_the_file_and_no_copy_of_it() -> None:
