@@ -72,27 +72,43 @@ class Splits(Settings):
         periods have decided, or OPEN.
         """
         found = before.copy()
-        for split, share in ((1, self.eval), (2, self.tune)):
-            is_open = np.flatnonzero(found == OPEN)
-            gap = int(share * int(sizes.sum())) - int(sizes[found == split].sum())
-            found[is_open[_filling(sizes[is_open], gap)]] = split
+        whole = int(sizes.sum())
+        asked = [(split, share) for split, share in ((1, self.eval), (2, self.tune)) if share]
+        has_some = np.count_nonzero(sizes) > 2
+        for at, (split, share) in enumerate(asked, 1):
+            is_open = np.flatnonzero((found == OPEN) & (sizes > 0))
+            # what must be left for train and for the splits behind this one, as far as they have nothing yet
+            behind = [0, *(other for other, _ in asked[at:])] if has_some else []
+            most = len(is_open) - sum(not np.any((found == other) & (sizes > 0)) for other in behind)
+            gap = int(share * whole) - int(sizes[found == split].sum())
+            chosen = _filling(sizes[is_open], gap, whole // 3 if has_some else whole, most)
+            if not chosen and has_some and most > 0 and not np.any((found == split) & (sizes > 0)):
+                chosen = [int(sizes[is_open].argmin())]
+            found[is_open[chosen]] = split
         found[found == OPEN] = 0
         return found
 
 
-def _filling(sizes: NDArray[np.int64], gap: int) -> list[int]:
+def _filling(sizes: NDArray[np.int64], gap: int, largest: int, most: int) -> list[int]:
     """Return which documents, int64[documents] bytes, fill a gap of so many bytes as closely as whole ones can: each
-    that still fits, in their order, then the smallest other one, if that comes nearer than to leave the rest empty."""
+    that still fits and is not above the `largest` size, in their order, then the smallest other one, if that comes
+    nearer than to leave the rest empty; at most `most` of them."""
     chosen: list[int] = []
-    others: list[tuple[int, int]] = []
-    for at, size in enumerate(sizes.tolist()):
-        if 0 < size <= gap:
+    if most <= 0 or not len(sizes):
+        return chosen
+    smallest = int(sizes.min())
+    for at, size in enumerate(sizes.tolist()):  # one after the other, as each choice leaves less for the next
+        if gap < smallest or len(chosen) == most:
+            break
+        if size <= gap and size <= largest:
             chosen.append(at)
             gap -= size
-        else:
-            others.append((size, at))
-    size, at = min((one for one in others if one[0]), default=(0, 0))
-    return [*chosen, at] if 0 < size < 2 * gap else chosen
+    others = np.delete(np.arange(len(sizes)), chosen)
+    if len(others) and len(chosen) < most:
+        at = int(others[sizes[others].argmin()])
+        if sizes[at] < 2 * gap and sizes[at] <= largest:
+            chosen.append(at)
+    return chosen
 
 
 class GlobalShards(Settings):

@@ -28,8 +28,8 @@ MOSTLY = 0.9
 DEPTH = 3
 """Levels of nested records that are looked into."""
 MOST_SOURCES = 30
-"""Sources that a corpus keeps apart at most. A held-out row then has text of one source, and of each source the end that
-fills no row is left out: half a row in each period, so of these 15 rows of some 200."""
+"""Sources that a corpus keeps apart at most. A held-out row then has text of one source, and the end of each source's
+text, which fills no row, is left out: of these half a row each in every period, so 15 rows of some 200."""
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,8 @@ def notes(found: Inspection, chosen: ChosenPeriods, sizes: Sizes) -> list[str]:
         )
     if found.roles.source and not found.by_source and (count := len(found.sources)) > 1:
         out.append(
-            f"by_source is off: with {count:,} sources kept apart, the ends of their texts would fill no row and be left "
-            f"out, about {count / 2:,.0f} rows of the held-out text of each period"
+            f"by_source is off: with {count:,} sources kept apart, the ends of their texts would fill no row and be "
+            f"left out, about {count / 2:,.0f} rows of the held-out text of each period"
         )
     if found.roles.title:
         out.append(f"titles ({found.roles.title!r}) are not part of the text")

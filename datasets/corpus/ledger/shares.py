@@ -56,10 +56,12 @@ def _line(worst: Mapping[str, float], said: Callable[[str], str], hint: str = ""
 
 
 def _far(manifest: PeriodManifest) -> float:
-    """Return by how much the held-out share differs from what is asked for, if that is far; else 0."""
+    """Return by how much the held-out share differs from what is asked for, if that is far; else 0, also of one or two
+    documents: no split of these comes near, and a line on few documents names them."""
     have, want = _held_out(manifest), _asked(manifest)
+    documents = sum(manifest.splits[split].documents for split in SPLITS if split in manifest.splits)
     is_far = abs(have - want) > FAR * want or have > max(MOST, want)
-    return abs(have - want) if want and is_far and _bytes(manifest) else 0.0
+    return abs(have - want) if want and is_far and documents > 2 and _bytes(manifest) else 0.0
 
 
 def _bytes(manifest: PeriodManifest) -> int:

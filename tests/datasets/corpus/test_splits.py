@@ -98,7 +98,10 @@ def test_shares_are_met_in_text_where_hashes_of_ids_miss_them(alone: None, texts
     splits = _splits(corpus, recipe)
     assert splits["202302"]["annual report"] == "train"  # it is larger than what is held out
     assert splits["202303"] == {"one": "train"}  # the only document of a month is trained on
-    assert [line.split(":")[0] for line in lopsided(corpus.periods)] == ["202303", "202302", "202303"]
+    assert [line.split(":")[0] for line in lopsided(corpus.periods)] == ["202303", "202303"]
+    assert lopsided(corpus.periods)[0].startswith(
+        "202303: one document makes 100% of its text (and 1 more period: 2023"
+    )
 
 
 def test_a_document_that_is_seen_again_stays_in_its_split(alone: None, texts: Path, tmp_path: Path) -> None:
@@ -180,6 +183,32 @@ def test_splits_by_documents_keep_their_identity() -> None:
 def test_documents_fill_a_share_as_closely_as_whole_ones_can(sizes: Sequence[int], expected: Sequence[int]) -> None:
     nothing = np.full(len(sizes), OPEN, np.int8)
     assert Splits(eval=0.25, tune=0, by="tokens").decided(np.array(sizes, np.int64), nothing).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([1000, 10, 10], [0, 1, 2]),  # both small ones would fit into eval
+        ([10, 1000, 10, 10], [1, 0, 1, 2]),
+        ([50, 50, 50], [1, 2, 0]),
+        ([1, 2, 1000], [1, 2, 0]),
+        ([1000, 1000, 1], [2, 0, 1]),
+        ([10, 0, 0], [0, 0, 0]),  # two of them are empty
+        ([60, 50], [0, 1]),
+    ],
+)
+def test_three_documents_or_more_leave_no_split_empty_and_the_giant_to_train(
+    sizes: Sequence[int], expected: Sequence[int]
+) -> None:
+    nothing = np.full(len(sizes), OPEN, np.int8)
+    assert Splits(eval=0.25, tune=0.08, by="tokens").decided(np.array(sizes, np.int64), nothing).tolist() == expected
+
+
+def test_a_document_with_most_of_a_large_share_is_trained_on() -> None:
+    sizes = np.array([390, *[10] * 61], np.int64)
+    splits = Splits(eval=0.4, tune=0.1, by="tokens").decided(sizes, np.full(len(sizes), OPEN, np.int8))
+    assert splits[0] == 0
+    assert [int(sizes[splits == one].sum()) for one in (1, 2)] == [400, 100]
 
 
 def test_what_earlier_periods_decided_counts_towards_a_share() -> None:
