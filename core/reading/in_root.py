@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -19,8 +18,8 @@ M = TypeVar("M", bound=BaseModel)
 @dataclass(frozen=True)
 class InRoot:
     """Annotation of a text: NAME or NAME@VERSION in a `folder` of the root (`paths.CORPORA` or `paths.EXAMPLES`), or a
-    path or a URI. With `versioned`, only NAME@VERSION is a name, and the value stays as it is written: it says what its
-    owner makes of it."""
+    path or a URI, which have a slash. A folder of that name beside the command changes nothing. With `versioned`, only
+    NAME@VERSION is a name, and the value stays as it is written: it says what its owner makes of it."""
 
     folder: str
     versioned: bool = False
@@ -29,7 +28,7 @@ class InRoot:
         """Return the `name@version` that a text names, or None if it is a path, a URI, or another name."""
         if not re.fullmatch(f"{NAME}@{NAME}" if self.versioned else f"{NAME}(@{NAME})?", text):
             return None
-        return None if Path(text).is_dir() else paths.versioned(text)
+        return paths.versioned(text)
 
 
 def names_in(value: Any) -> Iterator[tuple[InRoot, str]]:

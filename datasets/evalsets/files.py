@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -13,7 +13,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ticlm.core.accounting import Step
-from ticlm.core.errors import InputError
 from ticlm.core.examples import Example
 from ticlm.core.fingerprint import hash64
 from ticlm.core.mixture import Subset
@@ -24,7 +23,7 @@ from ticlm.datasets.examples.placing import UNDATED, UnusableExample, period_of,
 from ticlm.datasets.io import records
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.dates import FORMATS, TimestampFormat
-from ticlm.datasets.io.documents import Input, input_files
+from ticlm.datasets.io.documents import Input, check_first_rows, input_files
 from ticlm.datasets.io.listing import Patterns
 
 BUCKETS = 64  # a task keeps a file open for each; a period is read from one of them
@@ -88,32 +87,31 @@ class ExampleFiles(Settings):
     def inputs(self) -> list[Input]:
         return input_files(self.paths, records.SUFFIXES, "examples.paths")
 
-    def _check(self, inputs: Sequence[Input]) -> None:
-        """Raise InputError if none of the first rows of the first file has a period: it names the first value."""
+    def _undated(self, path: str) -> str | None:
+        """Return what is wrong if none of the first rows of a file has a period, with the first value; else None."""
         field, form = self.fields.period, self.fields.timestamp_format
-        if not field or not inputs:
-            return
-        path, stamps = inputs[0].path, []
-        for _, record in islice(records.records(path, 0, None, ()), FIRST_ROWS):
+        stamps = []
+        for _, record in islice(records.records(path, 0, None, ()), FIRST_ROWS if field else 0):
             if isinstance(record, records.BadRecord):
-                return  # the build says what is wrong with it
+                return None  # the build says what is wrong with it
             try:
                 placed(record.get(field), self.periods, form)
             except UnusableExample as why:
                 if str(why) not in UNDATED:
-                    return
+                    return None
                 stamps += [] if record.get(field) in (None, "") else [record[field]]
             else:
-                return
-        if stamps:
-            read = f"as {form}" if form else "without examples.fields.timestamp_format"
-            raise InputError(
-                f"{path}: none of its first rows has a {field!r} that can be read {read}; the first is "
-                f"{str(stamps[0])[:60]!r}; formats are {', '.join(FORMATS)} or a pattern such as %Y%m%d"
-            )
+                return None
+        if not stamps:
+            return None
+        read = f"as {form}" if form else "without examples.fields.timestamp_format"
+        return (
+            f"none of its first rows has a {field!r} that can be read {read}; the first is "
+            f"{str(stamps[0])[:60]!r}; formats are {', '.join(FORMATS)} or a pattern such as %Y%m%d"
+        )
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
-        self._check(context.inputs)
+        check_first_rows(context.inputs, self._undated)
         buckets = context.buckets("read", BUCKETS)
         names = [f"{hash64(entry.model_dump_json()):016x}" for entry in context.inputs]
         read = partial(_read, buckets, self)

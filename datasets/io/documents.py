@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from ticlm.core.accounting import Step
+from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar, Timeline
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.datasets.io import dates, listing
 from ticlm.datasets.io.dates import TimestampFormat, UnclearNumber
+from ticlm.datasets.io.fetching import Unreachable
 
 FIRST_ROWS = 1000
 """Rows of a file that are looked at before a build, until one is a document."""
@@ -85,6 +87,22 @@ def input_files(
     `listing.files` does."""
     found = listing.files(patterns, suffixes, setting, otherwise)
     return [Input(path=path, size=size, stamp=stamp, group=group) for path, size, stamp in found]
+
+
+def check_first_rows(inputs: Sequence[Input], wrong: Callable[[str], str | None]) -> None:
+    """Raise InputError, with its path, if the first, a middle and the last input are all wrong: `wrong` says of a path
+    what is, or returns None. What cannot be read is left to the build, which reports it under its limits."""
+    first = ""
+    for path in dict.fromkeys(inputs[at].path for at in (0, len(inputs) // 2, -1) if inputs):
+        try:
+            said = wrong(path)
+        except (InputError, Unreachable):
+            return
+        if said is None:
+            return
+        first = first or f"{path}: {said}"
+    if first:
+        raise InputError(first)
 
 
 class Piece(Settings):

@@ -9,11 +9,19 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar
 from ticlm.datasets.io import formats, listing, records
-from ticlm.datasets.io.documents import Bad, Document, Documents, FieldNames, Fields, Input, Piece, input_files
-from ticlm.datasets.io.fetching import Unreachable
+from ticlm.datasets.io.documents import (
+    Bad,
+    Document,
+    Documents,
+    FieldNames,
+    Fields,
+    Input,
+    Piece,
+    check_first_rows,
+    input_files,
+)
 
 FIRST = 100  # JSON lines of which the keys are shown as columns
 MOST_NAMES = 40  # columns in one line of an error
@@ -50,17 +58,12 @@ class FileDocuments(Documents):
     def check(self, inputs: Sequence[Input]) -> None:
         """Raise InputError if `fields` fit none of the first rows of the first, a middle and the last input. It names
         the file, the field, and the columns there are."""
-        wrong = ""
-        for path in dict.fromkeys(inputs[at].path for at in (0, len(inputs) // 2, -1) if inputs):
-            try:
-                said = self.fields.wrong(first_records(path, self.fields.names(), formats.folder_of(self.paths)))
-                if said is None:
-                    return
-                wrong = wrong or f"{path}: {said}; its columns are {', '.join(columns(path))}"
-            except (InputError, Unreachable):  # which the build itself reports, under its limits
-                return
-        if wrong:
-            raise InputError(wrong)
+
+        def wrong(path: str) -> str | None:
+            said = self.fields.wrong(first_records(path, self.fields.names(), formats.folder_of(self.paths)))
+            return said and f"{said}; its columns are {', '.join(columns(path))}"
+
+        check_first_rows(inputs, wrong)
 
     def read(self, piece: Piece) -> Iterator[Document | Bad]:
         """Yield a Document or a Bad for each record, in order. A part of a file that is broken is one Bad."""

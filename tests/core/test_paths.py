@@ -12,6 +12,7 @@ from paths import ROOT
 
 from ticlm.core import paths
 from ticlm.core.integrity.records import Attempt
+from ticlm.core.reading.in_root import InRoot
 from ticlm.core.store import Store
 from ticlm.platform.study.stored_rounds import attempts, leftovers, mid_round_checkpoints, mid_round_models
 
@@ -114,3 +115,10 @@ def test_a_round_knows_its_attempts_from_what_it_published_inside(tmp_path: Path
     store.write(f"{last.path}/model/weights", b"x")
     last.publish({})
     assert leftovers(store, "rounds/r") == ["rounds/r/a", f"{whole.folder}/rival", half.path]
+
+
+def test_a_folder_of_that_name_makes_no_path_of_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "posts").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert InRoot(paths.CORPORA).named("posts") == "posts@1"
+    assert InRoot(paths.CORPORA).named("./posts") is None

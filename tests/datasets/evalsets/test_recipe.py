@@ -112,6 +112,13 @@ def test_dates_of_examples_are_read_in_the_format_that_is_stated(loop: None, tmp
     assert fingerprint(plain) == fingerprint(recipe(path, fields={}).examples) != fingerprint(stated)
 
 
+def test_a_first_file_without_dates_is_no_reason_to_refuse_the_others(loop: None, tmp_path: Path) -> None:
+    for name, day in (("a", "some day"), ("b", "2023-01-05"), ("c", "2023-01-12")):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"text": name, "timestamp": day}) + "\n")
+    made = benchmark.build(recipe(tmp_path / "*.jsonl"), str(tmp_path / "root"))
+    assert [one.text for one in made.read("202301", "all")] == ["b", "c"]
+
+
 def test_examples_of_a_period_that_is_not_over_are_left_out_and_counted(loop: None, tmp_path: Path) -> None:
     texts = [{"text": f"in {month}", "timestamp": f"2023-{month:02d}-05"} for month in range(1, 8)]
     path = tmp_path / "examples.jsonl"
