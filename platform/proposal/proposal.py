@@ -17,6 +17,7 @@ from ticlm.datasets.corpus.recipe import FOLDER as RECIPES
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.platform.proposal import continued, names, prompts, repeats, sentences, sizing, speed, text
 from ticlm.platform.proposal.inspection import Inspection
+from ticlm.platform.proposal.ladder import LADDER
 from ticlm.platform.proposal.periods import ChosenPeriods
 from ticlm.platform.proposal.sizing import Sizes
 from ticlm.platform.proposal.speed import Pace
@@ -101,7 +102,7 @@ def _tokens(found: Inspection, vocabulary: int) -> float:
 def _pace() -> Pace:
     """Return the pace of this machine, measured with a small and a larger model."""
     points = []
-    for shape in (sizing.LADDER[2], sizing.LADDER[5]):
+    for shape in (LADDER[2], LADDER[5]):
         seconds = speed.step_seconds(shape.model, shape.vocabulary, 4, sizing.LENGTH)
         points.append((shape.parameters, 4, *seconds))
     return Pace.through(points)

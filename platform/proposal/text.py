@@ -11,10 +11,11 @@ import yaml
 from ticlm.core.accounting import NAMED_SOURCES
 from ticlm.platform.proposal.continued import ExistingModel, as_of
 from ticlm.platform.proposal.inspection import Inspection
+from ticlm.platform.proposal.ladder import TinyModel
 from ticlm.platform.proposal.periods import ChosenPeriods
 from ticlm.platform.proposal.prompts import TOKENS
 from ticlm.platform.proposal.sentences import minutes_said
-from ticlm.platform.proposal.sizing import Sizes, TinyModel
+from ticlm.platform.proposal.sizing import Sizes
 
 BAD = 0.01
 """The share of bad rows that recipes allow if they say nothing."""
@@ -212,8 +213,8 @@ def _text(value: str) -> str:
 
 def _quoted(value: str | Sequence[str]) -> str:
     """Return a text, or a list of texts, in quotes on one line, whatever characters are in it."""
-    options = {"default_style": '"', "default_flow_style": True, "allow_unicode": True, "width": math.inf}
-    return str(yaml.safe_dump(value, **options)).rstrip("\n")
+    one_line = yaml.safe_dump(value, default_style='"', default_flow_style=True, allow_unicode=True, width=math.inf)
+    return one_line.rstrip("\n")
 
 
 def _why_format(found: Inspection) -> str:

@@ -8,8 +8,9 @@ import pytest
 
 from ticlm.core.errors import InputError
 from ticlm.platform.proposal.inspection import Amount
+from ticlm.platform.proposal.ladder import LADDER
 from ticlm.platform.proposal.periods import ChosenPeriods, chosen
-from ticlm.platform.proposal.sizing import LADDER, LEAST_STEPS, PER_PARAMETER, Sizes, fitted
+from ticlm.platform.proposal.sizing import LEAST_STEPS, PER_PARAMETER, Sizes, fitted
 from ticlm.platform.proposal.speed import Pace
 
 PACE = Pace((0.02, 1e-7), (0.005, 3e-8))
