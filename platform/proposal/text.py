@@ -219,7 +219,7 @@ def _quoted(value: str | Sequence[str]) -> str:
 
 def _why_format(found: Inspection) -> str:
     other = found.roles.format.ambiguous
-    return f"or {other}: no date decides between the two" if other else "told from the first rows"
+    return f"or {other}: no date decides between the two" if other else "told from the values"
 
 
 def _why_sources(found: Inspection) -> str:
