@@ -55,7 +55,7 @@ def of(file: listing.ListedFile, quota: int) -> Parts:
         block = quota // count
         ranges = [(start, start + block) for start in evenly(range(file.size - block + 1), count)]
         return Parts(file, ranges, bytes=block * count)
-    if file.path.endswith(".parquet"):
+    if file.path.endswith(".parquet") and file.size * PACKING > quota:
         return _row_groups(file, quota)
     return Parts(file)
 
