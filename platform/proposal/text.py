@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import yaml
 
-from ticlm.core.accounting import NAMED_SOURCES
+from ticlm.core.quantities import NAMED_SOURCES
 from ticlm.platform.proposal.continued import ExistingModel, as_of
 from ticlm.platform.proposal.inspection import Inspection
 from ticlm.platform.proposal.ladder import TinyModel

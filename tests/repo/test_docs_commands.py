@@ -127,6 +127,7 @@ def run(line: str, folder: Path) -> str:
 SMALLER = {
     # of what a page or the demo says, less, where the amount proves nothing: `make demo` trains all of the demo
     "first-hour.md": {
+        "--minutes 10": "--minutes 1",
         "budget: 307_200": "budget: 30_720",
         "per_period: 20_480": "per_period: 5_120",
         "last: 201706": "last: 201703",
@@ -168,8 +169,8 @@ def posts(folder: Path) -> None:
 def test_the_first_hour_goes_as_it_is_written(tmp_path: Path) -> None:
     """On four periods of seven, and smaller budgets."""
     text = smaller(ROOT / "docs/first-hour.md")
-    files = dict(re.findall(r"```(?:yaml|python)\n# (\w+\.(?:yaml|py))\n(.*?)```", text, re.DOTALL))
-    assert set(files) == {"posts.yaml", "news.yaml", "mine.yaml", "recent.py"}
+    files = dict(re.findall(r"```(?:yaml|python)\n# ([\w.]+\.(?:yaml|py))\n(.*?)```", text, re.DOTALL))
+    assert set(files) == {"news.recipe.yaml", "news.yaml", "mine.yaml", "recent.py"}
     for name, content in files.items():
         (tmp_path / name).write_text(content)
     posts(tmp_path / "posts")
@@ -177,7 +178,7 @@ def test_the_first_hour_goes_as_it_is_written(tmp_path: Path) -> None:
     assert "Bwd." in printed["ticlm run news.yaml"] and "recent" in printed["ticlm run mine.yaml"]
     assert all(list((tmp_path / "runs/reports").glob(f"{name}*/index.html")) for name in ("news", "mine"))
     assert "201704" in printed["ticlm update news.yaml posts/201704.jsonl.gz"]
-    assert "last: 201704}" in (tmp_path / "posts.yaml").read_text()
+    assert "last: 201704}" in (tmp_path / "news.recipe.yaml").read_text()
 
 
 @pytest.mark.nightly
@@ -186,6 +187,7 @@ def test_the_first_hour_goes_as_it_is_written(tmp_path: Path) -> None:
 def test_the_commands_of_the_manual_run_in_their_order(tmp_path: Path) -> None:
     """On a demo of a tenth of the tokens and two Oracles, whose file lies where the commands are given."""
     (tmp_path / "demo.yaml").write_text(smaller(ROOT / "platform/studies/demo.yaml"))
+    posts(tmp_path / "posts")
     lines = [re.sub(r"(?<= )demo\b", "demo.yaml", line) for line in blocks(text_of("docs/manual.md"))]
     rest = [line for line in lines if arguments(line)[0] not in ("plan", "run", "chaos")]
     first = next(line for line in lines if line.startswith("ticlm run demo.yaml --set"))

@@ -113,7 +113,7 @@ def test_a_cell_under_the_mouse_tells_its_numbers(browser: Browser, whole: Path,
             assert first == f"regret {100 * regret:+.1f} points" and own == f"accuracy {100 * value:.1f} %"
         else:
             side = "higher" if regret > 0 else "lower"
-            assert first == f"regret {regret:+.3f} (perplexity {abs(100 * np.expm1(regret)):.0f} % {side})"
+            assert first == f"regret {regret:+.3f} (perplexity {abs(100 * np.expm1(regret)):.0f}\xa0% {side})"
             assert own == f"log-perplexity {value:.3f} (perplexity {np.exp(value):.2f})"
 
 
