@@ -5,14 +5,12 @@ It also says which tests run one after the other in the same process when pytest
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -24,6 +22,7 @@ import hypothesis
 import pytest
 from ports import free_ports
 from ranks import after_saves, train_rank
+from reserved import SharedRay
 from toys import build_toy_corpus, make_toy_study
 
 from ticlm.core import signals
@@ -89,24 +88,20 @@ def s3_environment() -> Iterator[int]:
 
 
 @pytest.fixture(scope="session")
-def ray_local(s3_environment: int) -> Iterator[None]:
-    """A Ray of two CPUs for the whole session, in a folder of its own with a short name (sockets live in it)."""
-    import ray
-
-    folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")
+def shared_ray(s3_environment: int) -> Iterator[SharedRay]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "1")
-        ray.init(
-            address="local",
-            num_cpus=2,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            _temp_dir=folder,
-        )
-        yield
-        ray.shutdown()
-    shutil.rmtree(folder, ignore_errors=True)
+        shared = SharedRay()
+        yield shared
+        shared.stop()
+
+
+@pytest.fixture
+def ray_local(shared_ray: SharedRay) -> None:
+    """A Ray of two free CPUs that tests share; another one if a test that failed left some of it reserved."""
+    if not shared_ray.becomes_free():
+        shared_ray.stop()
+        shared_ray.start()
 
 
 @pytest.fixture(autouse=True)

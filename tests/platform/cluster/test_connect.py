@@ -73,7 +73,7 @@ def test_a_node_that_cannot_reach_the_root_is_named_in_one_line(forks: Forks, s3
     folder = tempfile.mkdtemp(prefix="re", dir="/tmp")  # short: sockets live in it
     try:
         roots = (f"{tmp_path}/shared", f"{s3_bucket}/root", "/proc/self/cwd/root")
-        ((code, answers),) = forks(partial(checked, folder, *roots), log=tmp_path / "log", timeout_s=120)
+        ((code, answers),) = forks(partial(checked, folder, *roots), log=tmp_path / "log", timeout_s=400)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     assert code == 0, (tmp_path / "log").read_text()[-3000:]

@@ -68,7 +68,7 @@ def scraped(study: str) -> Found:
 
 def agent_is_up() -> None:
     """Wait for Ray's exporter: a process that ends before it is there publishes nothing."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         try:
             scraped("")
@@ -78,8 +78,8 @@ def agent_is_up() -> None:
 
 
 def scraped_until(study: str, whole: Callable[[Found], bool]) -> Found:
-    """Return the series once they are whole, or after a minute: Ray exports every ten seconds, a busy machine later."""
-    deadline = time.monotonic() + 60
+    """Return the series once they are whole, or after five minutes: Ray exports every ten seconds, a busy machine later."""
+    deadline = time.monotonic() + 300
     while not whole(found := scraped(study)) and time.monotonic() < deadline:
         time.sleep(0.5)
     return found

@@ -92,7 +92,7 @@ def shown(page: str) -> str:
     return re.sub("<.*?>", "", found)
 
 
-def until(true: object, seconds: float = 120) -> None:
+def until(true: object, seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not (true() if callable(true) else true):
         assert time.monotonic() < deadline

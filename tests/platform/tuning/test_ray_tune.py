@@ -152,7 +152,7 @@ def test_a_killed_search_goes_on_without_repeating_what_is_finished(
     name = study(resources={"trainer": "process", "device": "cpu", "chains": 1})
     (year / HOLD).write_text("0.005")
     address, log = ray.get_runtime_context().gcs_address, tmp_path / "log"
-    ((code, _),) = forks(partial(search_until_two_are_through, address, name, year), log=log, timeout_s=120)
+    ((code, _),) = forks(partial(search_until_two_are_through, address, name, year), log=log, timeout_s=400)
     assert code == -signal.SIGKILL, log.read_text()[-3000:]
     before, first = finished(year), began(year)
     assert len(before) == 2, "it was killed before its end"
