@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from ticlm.platform.proposal.periods import ChosenPeriods
 from ticlm.platform.proposal.sizing import Sizes
 from ticlm.platform.proposal.speed import Pace
 from ticlm.platform.study import settings as studies
+from ticlm.platform.tuning.search import PERIODS
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,15 @@ class Proposal:
     def sentences(self) -> list[str]:
         """Return the choices in a few sentences."""
         return sentences.of(self.found, self.chosen, self.sizes)
+
+    def search(self, minutes: float, study: str, place: Sequence[str]) -> str | None:
+        """Return the command that tries other peaks of replay in the study, if the minutes that this leaves allow."""
+        if self.sizes.search_minutes > minutes - self.sizes.minutes:
+            return None
+        peak, count = self.sizes.rates[1], len(self.chosen.timeline.labels)
+        first = ["--set", f"first_periods={max(2, count - 1)}"] if count <= PERIODS else []
+        values = f"schedule.max_rate={peak / 2:g},{peak:g},{2 * peak:g}"
+        return shlex.join(["ticlm", "tune", "replay-half", study, *first, "--values", values, *place])
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Return a row for each period: its label, documents, tokens, and tokens that are held out."""

@@ -141,6 +141,13 @@ class Sizes:
         return sum(self.seconds.values()) / 60
 
     @property
+    def search_minutes(self) -> float:
+        """Minutes of a search of three peaks of one method, one after another, and of its choice on all periods."""
+        step = self.batch_rows * self.length
+        training = 4 * self.updates / step * self.clock.pace.training_s(self.shape.parameters, self.batch_rows)
+        return (RAY_S + training / REACHED + self.seconds["scoring"]) / 60
+
+    @property
     def first_rate(self) -> float:
         """The peak of the first round."""
         return _round(self.shape.peak)

@@ -188,7 +188,7 @@ def test_the_commands_of_the_manual_run_in_their_order(tmp_path: Path) -> None:
     """On a demo of a tenth of the tokens and two Oracles, whose file lies where the commands are given."""
     (tmp_path / "demo.yaml").write_text(smaller(ROOT / "platform/studies/demo.yaml"))
     posts(tmp_path / "posts")
-    lines = [re.sub(r"(?<= )demo\b", "demo.yaml", line) for line in blocks(text_of("docs/manual.md"))]
+    lines = [re.sub(r"(?<=[ '])demo\b", "demo.yaml", line) for line in blocks(text_of("docs/manual.md"))]
     rest = [line for line in lines if arguments(line)[0] not in ("plan", "run", "chaos")]
     first = next(line for line in lines if line.startswith("ticlm run demo.yaml --set"))
     for line in [first, *rest, "ticlm plan demo.yaml"]:

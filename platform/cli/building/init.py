@@ -43,6 +43,7 @@ def init(
     from ticlm.platform.cli.console import console, say, waiting
     from ticlm.platform.proposal import continued, names, periods
     from ticlm.platform.proposal.inspection import inspect
+    from ticlm.platform.proposal.sentences import minutes_said
 
     if not SHORTEST <= minutes <= LONGEST:
         raise InputError(f"--minutes must be from {SHORTEST:g} to {LONGEST:g}, got {minutes:g}")
@@ -66,6 +67,10 @@ def init(
     say(f"written: {', '.join(map(str, written))}")
     place = [] if root == "runs" else ["--root", root]
     say(f"next: {shlex.join(['ticlm', 'run', str(written[-1]), *place])}")
+    search = made.search(minutes, str(written[-1]), place)
+    if search:
+        took, left = map(minutes_said, (made.sizes.search_minutes, minutes - made.sizes.minutes))
+        say(f"then, to try other peaks, in about {took} of the {left} left: {search}")
 
 
 def _table(made: Proposal) -> Table:

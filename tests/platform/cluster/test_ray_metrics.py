@@ -78,7 +78,7 @@ def agent_is_up() -> None:
 
 
 def scraped_until(study: str, whole: Callable[[Found], bool]) -> Found:
-    """Return the series once they are whole, or after five minutes: Ray exports every ten seconds, a busy machine later."""
+    """Return the series once they are whole, or after five minutes: a busy machine exports them late."""
     deadline = time.monotonic() + 300
     while not whole(found := scraped(study)) and time.monotonic() < deadline:
         time.sleep(0.5)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import random
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from ticlm.platform.proposal.inspection import inspect
 from ticlm.platform.proposal.proposal import Proposal
 from ticlm.platform.proposal.speed import Pace
 from ticlm.platform.study import settings as studies
+from ticlm.platform.tuning import search
 
 PACE = Pace((0.02, 1e-7), (0.005, 3e-8))
 WORDS = ("the weather of this week", "was warm and wet but it will be", "cold on days", "that come after rain")
@@ -88,6 +91,19 @@ def test_the_study_runs_as_it_is_written(made: Proposal, tmp_path: Path) -> None
     found = plan.make(studies.load(str(study_file), [*less, "methods=[replay-half]"], root), root)
     driver.run(found)
     assert all(found.done(key) for key in plan.make(found.study, root).tree.rounds)
+
+
+def test_a_search_is_named_where_minutes_are_left_for_it(made: Proposal, tmp_path: Path) -> None:
+    study_file, sizes = proposal.write(made, tmp_path, force=False)[1], made.sizes
+    assert made.search(sizes.minutes + sizes.search_minutes - 0.01, "posts.yaml", []) is None
+    command = made.search(sizes.minutes + sizes.search_minutes + 0.01, str(study_file), ["--root", "other"])
+    assert command is not None and command.endswith(" --root other")
+    said = shlex.split(command)
+    option = dict(itertools.pairwise(said))
+    tuning = search.load(said[2], said[3], [option["--set"]], [option["--values"]], {}, str(tmp_path / "runs"))
+    assert tuning.trials == 3 and option["--set"] == f"first_periods={len(made.chosen.timeline.labels) - 1}"
+    peak = tuning.base.schedule.max_rate
+    assert sorted(point["schedule.max_rate"] for point in tuning.space.points) == [peak / 2, peak, 2 * peak]
 
 
 def test_another_recipe_of_the_name_gets_a_version_of_its_own(made: Proposal, folder: Path, tmp_path: Path) -> None:
