@@ -25,6 +25,9 @@ LEAST_DOCUMENTS, LEAST_BYTES = 8, 10_000
 EVEN = 0.04
 """Share of the mean text of a later period that the smallest one has, if some step gives that: all updates take as many
 passes, so that a tiny period beside large ones gets no step, or they need far more time than it is worth."""
+ALONE = 0.5
+"""Share of a period's text that one document may be, if some step gives that: more, and its numbers are those of this
+document."""
 FEWEST, MOST = 6, 24
 """Periods that a study of no time and of half an hour may have: scoring grows with their square."""
 FIRST = 0.5
@@ -41,6 +44,36 @@ SLACK = {"week": 2, "month": 8, "quarter": 23, "year": 61}
 more, the files ended before the period did."""
 STRAY = 0.002
 """Share of the documents that may lie before a gap of two years at the beginning; such dates are mostly wrong."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a calendar must give: documents and bytes of every period, the share of its text that one document may be,
+    how far the first span's share may be from FIRST, and the share of the mean text that the smallest period has."""
+
+    documents: int
+    bytes: int
+    alone: float
+    far: float
+    even: float
+
+    def has_enough(self, amount: Amount) -> bool:
+        return amount.documents >= self.documents and amount.bytes >= self.bytes
+
+    def is_met_by(self, amount: Amount) -> bool:
+        return self.has_enough(amount) and amount.longest <= self.alone * amount.bytes
+
+
+DEMANDS = (
+    Demand(DOCUMENTS, BYTES, ALONE, FAR, EVEN),
+    Demand(DOCUMENTS, BYTES, ALONE, 1.0, EVEN),
+    Demand(DOCUMENTS, BYTES, 1.0, FAR, EVEN),
+    Demand(DOCUMENTS, BYTES, 1.0, 1.0, EVEN),
+    Demand(DOCUMENTS, BYTES, 1.0, FAR, 0.0),
+    Demand(DOCUMENTS, BYTES, 1.0, 1.0, 0.0),
+    Demand(LEAST_DOCUMENTS, LEAST_BYTES, 1.0, 1.0, 0.0),
+)
+"""From the best to the least: the first that any step meets is taken."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +118,11 @@ def chosen(
         days, notes = _known_apart(days, after, notes)
         after = None if min(days) >= after else after  # it has seen none of this text: nothing is special
     text = _Text(days)
-    strict, loose = (DOCUMENTS, BYTES), (LEAST_DOCUMENTS, LEAST_BYTES)
-    wanted = ((strict, FAR, EVEN), (strict, 1.0, EVEN), (strict, FAR, 0.0), (strict, 1.0, 0.0), (loose, 1.0, 0.0))
-    for least, far, even in wanted:
+    for asked in DEMANDS:
         for step in STEPS[STEPS.index(finest) :]:
             if step == "week" and max(days) - min(days) > timedelta(days=300):
                 continue  # quarters of a year: months tell more than a week's noise
-            found = _of_step(step, text, today, most, least, far, even, after)
+            found = _of_step(step, text, today, most, asked, after)
             if found is not None:
                 return _described(found, step, days, notes)
     if after is not None:
@@ -118,15 +149,13 @@ def _of_step(
     text: _Text,
     today: date,
     most: int,
-    least: tuple[int, int],
-    far: float,
-    even: float,
+    asked: Demand,
     after: date | None = None,
 ) -> tuple[Timeline, list[Amount]] | None:
     """Return the periods of this step, or None if some have too little text or there are too few or too many.
 
     The first span ends where it holds half of the text, or as near to that as leaves neither too few periods nor too
-    many; at most `far` from it.
+    many; at most `asked.far` from it.
     """
     # Text that ends in July says that the files do: the quarter is not over, whatever today is. Later dates are wrong.
     newest = max((day for day in text.days if day <= today), default=today)
@@ -136,15 +165,15 @@ def _of_step(
     for at, edge in enumerate(edges[1:-1] if after is None else edges[1:2], 1):
         ends = edges[at:]
         amounts = [text.between(edges[0], edge), *(text.between(one, two) for one, two in pairwise(ends))]
-        while len(amounts) > LEAST_PERIODS and not _enough(amounts[-1], least):  # a last month that is a stub
+        while len(amounts) > LEAST_PERIODS and not asked.has_enough(amounts[-1]):  # a last month that is a stub
             amounts.pop()
         away = abs(amounts[0].bytes / text.whole.bytes - FIRST)
         enough = (after is not None or amounts[0].bytes >= LEAST_FIRST_BYTES) and all(
-            _enough(one, least) for one in amounts
+            asked.is_met_by(one) for one in amounts
         )
         sizes = [one.bytes for one in amounts[1:]]
-        enough = enough and all(one >= even * sum(sizes) / len(sizes) for one in sizes)
-        if enough and (after is not None or away <= far) and LEAST_PERIODS <= len(amounts) <= most:
+        enough = enough and all(one >= asked.even * sum(sizes) / len(sizes) for one in sizes)
+        if enough and (after is not None or away <= asked.far) and LEAST_PERIODS <= len(amounts) <= most:
             fitting.append((away, ends[: len(amounts)], amounts))
     if not fitting:
         return None
@@ -233,12 +262,8 @@ def _known_apart(days: Mapping[date, Amount], after: date, notes: list[str]) -> 
         if day < after:
             before.documents += amount.documents
             before.bytes += amount.bytes
-    if before.documents == 0 or _enough(before, (LEAST_DOCUMENTS, LEAST_BYTES)):
+    if before.documents == 0 or DEMANDS[-1].has_enough(before):
         return days, notes
     kept = {day: amount for day, amount in days.items() if day >= after}
     told = f"{before.documents:,.0f} documents from before {after} are left out: too few to show what the model knows"
     return kept or days, [*notes, told]
-
-
-def _enough(amount: Amount, least: tuple[int, int]) -> bool:
-    return amount.documents >= least[0] and amount.bytes >= least[1]

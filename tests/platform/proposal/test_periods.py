@@ -54,6 +54,15 @@ def test_a_tiny_month_beside_large_ones_is_merged_into_a_quarter() -> None:
     assert chosen(days, TODAY, 14).step == "quarter"
 
 
+def test_a_month_that_is_mostly_one_document_is_merged_into_a_quarter() -> None:
+    days = daily(date(2018, 1, 1), date(2019, 12, 31), 2, 4_000)
+    first = {day: Amount(2, 204_000, 200_000) for day in days if day.day == 1}
+    assert chosen(days, TODAY, 14).step == "month"
+    assert chosen(days | first, TODAY, 14).step == "quarter"
+    giants = {day: Amount(2, 4_000_000, 3_996_000) for day in days if (day.month, day.day) == (1, 1)}
+    assert chosen(days | giants, TODAY, 14).step == "month", "no step has less of it"
+
+
 def test_a_date_to_come_does_not_end_a_month_before_its_text() -> None:
     days = {**daily(date(2018, 1, 1), date(2019, 12, 14)), date(2020, 9, 1): Amount(1, 100, 100)}
     found = chosen(days, TODAY, 14)
