@@ -36,9 +36,9 @@ def list_(
 
     if kind is not None and kind not in LISTS:
         raise InputError(f"list: no kind {kind!r}{hint(kind, LISTS)}; kinds are {', '.join(LISTS)}")
+    stored = {} if root is None else _stored(root)  # a root is refused before the names of the package are read
     found = {name: listed() for name, listed in LISTS.items() if kind in (None, name)}
-    if root is not None:
-        found |= {f"{name} in {root}": names for name, names in _stored(root).items()}
+    found |= {f"{name} in {root}": names for name, names in stored.items()}
     if as_json:
         print(json.dumps(found, indent=1, ensure_ascii=False))
     else:

@@ -40,7 +40,6 @@ def chaos(
     from ticlm.core.errors import InputError
     from ticlm.core.progress import SILENT
     from ticlm.core.store import Store
-    from ticlm.platform.chaos import experiment
     from ticlm.platform.chaos.schedule import KINDS, schedule
     from ticlm.platform.cli import data
     from ticlm.platform.cli.console import bars, console
@@ -54,6 +53,8 @@ def chaos(
     if not store.is_local:
         raise InputError(f"root {root}: chaos moves its root away and back, so give a folder of this machine")
     made = plan_of(study, root, set_)
+    from ticlm.platform.chaos import experiment  # what is refused need not wait for Ray
+
     if (recipe := missing_recipe(made)) is not None:
         data.build(recipe, root, quiet=as_json)
     arguments = [study, *(part for one in set_ or () for part in ("--set", one))]

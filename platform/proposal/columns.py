@@ -69,8 +69,8 @@ def roles_of(rows: Sequence[Mapping[str, Any]]) -> Roles | str:
 
 
 def shown(columns: Sequence[str]) -> str:
-    """Return names of columns for one line."""
-    named = [" ".join(name.split())[:40] for name in columns[:20]]
+    """Return names of columns for one line; of a file that is no text, they may be anything."""
+    named = ["".join(c if c.isprintable() else "?" for c in " ".join(name.split())[:40]) for name in columns[:20]]
     return ", ".join(named) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "") if named else "none"
 
 

@@ -46,7 +46,7 @@ class ExistingModel:
 
 
 def check(model: str, as_of: str) -> None:
-    """Raise InputError if one is given without the other, or if the month is none."""
+    """Raise InputError if one is given without the other, if the month is none, or if the folder has no model."""
     if model and not as_of:
         raise InputError(
             f"--model {model} needs --as-of YYYYMM, the last month whose text the model may have seen: a model that "
@@ -56,6 +56,8 @@ def check(model: str, as_of: str) -> None:
         raise InputError("--as-of goes with --model FOLDER")
     if as_of and re.fullmatch(r"(19|20)\d\d(0[1-9]|1[0-2])", as_of) is None:
         raise InputError(f"--as-of must be a month such as 201712, got {as_of}")
+    if model and not Store(model).exists("config.json"):
+        raise InputError(f"--model {model}: no config.json there, so no model folder")
 
 
 def existing(path: str, as_of: str, sample: list[str]) -> ExistingModel:

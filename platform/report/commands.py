@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ticlm.platform.results.setup import Setup
 from ticlm.platform.results.study_result import MethodResult, StudyResult
@@ -12,7 +12,7 @@ from ticlm.platform.results.study_result import MethodResult, StudyResult
 
 def run_command(setup: Setup, verb: str = "run") -> str:
     """Return the command that runs a whole study."""
-    return shlex.join(["ticlm", verb, setup.request.named, *_options(setup.request.sets, setup.request.root)])
+    return setup.request.command(verb)
 
 
 def row_command(study: StudyResult, method: MethodResult) -> str | None:
@@ -27,7 +27,7 @@ def row_command(study: StudyResult, method: MethodResult) -> str | None:
     chosen = [entry for name, entry in made.methods.items() if name in (method.name, reference)]
     sets = [change for change in made.request.sets if not _is_of_methods(change)]
     sets.append(f"methods={json.dumps(chosen, ensure_ascii=False)}")
-    return shlex.join(["ticlm", "run", made.request.named, *_options(sets, made.request.root)])
+    return replace(made.request, sets=tuple(sets)).command()
 
 
 def _is_of_methods(change: str) -> bool:
@@ -54,7 +54,3 @@ def cell_commands(results: Sequence[StudyResult]) -> dict[str, Mapping[str, obje
         for study in results
         if study.setup is not None
     }
-
-
-def _options(sets: Sequence[str], root: str) -> list[str]:
-    return [*(word for change in sets for word in ("--set", change)), "--root", root]

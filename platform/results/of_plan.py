@@ -48,7 +48,8 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
     import pandas as pd
 
     if plan.corpus is None or not plan.records:
-        raise InputError(f"study {plan.study.name} has nothing to report yet: ticlm run")
+        command = request.without_credentials().command() if request else "ticlm run"
+        raise InputError(f"study {plan.study.name} has nothing to report yet; run it with: {command}")
     mid_round, not_published = mid_round_cells(plan)
     parameters = plan.parameters
     assert parameters is not None

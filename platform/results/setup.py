@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,11 @@ class StudyRequest:
     named: str
     sets: tuple[str, ...] = ()
     root: str = "runs"
+
+    def command(self, verb: str = "run") -> str:
+        """Return the command that does it."""
+        changes = (word for change in self.sets for word in ("--set", change))
+        return shlex.join(["ticlm", verb, self.named, *changes, "--root", self.root])
 
     def without_credentials(self) -> StudyRequest:
         """Return the request as a page may show it."""
