@@ -30,12 +30,13 @@ PARTS = ("head", "banner", "script")
 
 
 class HowFar(NamedTuple):
-    """Rounds and cells of a study: those that are done, and all."""
+    """Rounds and cells of a study: those that are done, and all; and whether its corpus is there."""
 
     rounds_done: int
     rounds: int
     cells_done: int
     cells: int
+    has_corpus: bool = True
 
 
 def how_far(plan: Plan) -> HowFar:
@@ -44,7 +45,8 @@ def how_far(plan: Plan) -> HowFar:
 
     cells = count(plan) if plan.ids and plan.store is not None else None
     wanted, left = (0, 0) if cells is None else (cells.wanted, cells.left)
-    return HowFar(sum(map(plan.done, plan.tree.rounds)), len(plan.tree.rounds), wanted - left, wanted)
+    rounds = plan.tree.rounds
+    return HowFar(sum(map(plan.done, rounds)), len(rounds), wanted - left, wanted, bool(plan.ids))
 
 
 def so_far(study: StudyResult) -> StudyResult:

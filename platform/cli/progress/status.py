@@ -90,8 +90,9 @@ def _far(one: StudyStatus) -> str:
 
     assert one.far is not None
     rounds, cells = (one.far.rounds_done, one.far.rounds), (one.far.cells_done, one.far.cells)
-    told = f"{rounds[0]:,} of {rounds[1]:,} rounds, {cells[0]:,} of {cells[1]:,} cells"
-    if not cells[1]:
+    told = f"{rounds[0]:,} of {rounds[1]:,} rounds"
+    told += f", {cells[0]:,} of {cells[1]:,} cells" if cells[1] else ""  # a model for other studies is not scored
+    if not one.far.has_corpus:
         return f"0 of {rounds[1]:,} rounds; its corpus is not there yet"
     if rounds[0] == rounds[1]:
         return f"done: {told}" if cells[0] == cells[1] else told

@@ -137,6 +137,14 @@ def test_a_study_that_was_not_run_here_is_told_when_it_is_named(
     assert line == "other: 0 of 8 rounds; its corpus is not there yet"
 
 
+def test_a_study_that_only_trains_is_told_by_its_rounds(
+    root: Path, template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained = json.loads((template / "scale.yaml").read_text()) | {"name": "model", "evaluations": []}
+    (tmp_path / "model.yaml").write_text(json.dumps(trained))
+    assert told(capsys, root, f"{tmp_path}/model.yaml")[1] == "model: done: 8 of 8 rounds"
+
+
 def test_a_root_of_before_tells_of_packaged_studies_by_their_pages(
     toy_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
