@@ -107,7 +107,8 @@ def _print(outcome: SearchOutcome) -> None:
     console().print(f"{tuning.study.name}: {tuning.space.says or tuning.space.name}")
     whole = f"all {len(tuning.study.periods.timeline())} periods"
     console().print(table.table(outcome.trials, f"{kind}, lower is better", tuning.describe, whole))
-    for line in selection.describe(outcome.trials):
+    picked = selection.choose(outcome.trials, selection.deciding(outcome.trials))
+    for line in [*selection.describe(outcome.trials), *tuning.at_ends(picked.name)]:
         say(line)
     say(f"the choice, as a study of all periods: ticlm run {chosen}")
     say(f"all trials, period by period: ticlm report {every}")

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from ticlm.core.errors import InputError
 from ticlm.core.periods import span
 from ticlm.core.store import Store
+from ticlm.platform.models import folder_files
 from ticlm.platform.proposal import sizing
 from ticlm.platform.proposal.periods import ChosenPeriods
 from ticlm.platform.proposal.sizing import Sizes
@@ -56,8 +57,8 @@ def check(model: str, as_of: str) -> None:
         raise InputError("--as-of goes with --model FOLDER")
     if as_of and re.fullmatch(r"(19|20)\d\d(0[1-9]|1[0-2])", as_of) is None:
         raise InputError(f"--as-of must be a month such as 201712, got {as_of}")
-    if model and not Store(model).exists("config.json"):
-        raise InputError(f"--model {model}: no config.json there, so no model folder")
+    if model:
+        folder_files.config(Store(model))
 
 
 def existing(path: str, as_of: str, sample: list[str]) -> ExistingModel:
@@ -68,7 +69,7 @@ def existing(path: str, as_of: str, sample: list[str]) -> ExistingModel:
     from tokenizers import Tokenizer
 
     from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer
-    from ticlm.platform.models import build, folder_files
+    from ticlm.platform.models import build
     from ticlm.platform.models.settings import FolderModel
 
     objective = folder_files.objective(Store(path))

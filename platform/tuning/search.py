@@ -116,6 +116,16 @@ class Tuning:
         found = self.space.changed(self.base, point, self.space.label(point))
         return found.model_copy(update={"seeds": found.seeds[:1]})
 
+    def at_ends(self, name: str) -> list[str]:
+        """Return a line for each number of the trial of this name than which the grid has no smaller or no larger."""
+        points, lines = {self.space.label(point): point for point in self.space.points}, []
+        for path, value in points.get(name, {}).items():
+            values = {point[path] for point in points.values() if path in point and _is_number(point[path])}
+            if value in values and len(values) > 1 and value in (min(values), max(values)):
+                end, more = ("largest", "larger") if value == max(values) else ("smallest", "smaller")
+                lines.append(f"{path} {value:g} is the {end} that was tried: {more} ones may be better")
+        return lines
+
     def seen(self, methods: Sequence[Method], periods: int | None = None) -> Study:
         """Return the study as far as tuning sees it (or only its first `periods`), with these methods.
 
@@ -224,3 +234,7 @@ def load(
         raise InputError(f"--{'search' if field == 'algorithm' else field.replace('_', '-')}: {line}") from None
     data, where = settings.resolved(study, sets, root)
     return Tuning(found, parse(Study, data, where), data, search)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

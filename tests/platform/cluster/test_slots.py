@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 import torch
-from reserved import wait_until_nothing_is_reserved
+from reserved import SharedRay, wait_until_nothing_is_reserved
 
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError, RunError, Stopped
@@ -154,6 +154,17 @@ def test_a_stop_frees_what_was_reserved_and_a_killed_worker_changes_no_bit(
 
     driver.evaluate(made)
     assert cells.units(made) == []
+
+
+def test_the_tests_see_whether_their_ray_is_reserved(ray_local: None, shared_ray: SharedRay) -> None:
+    import ray
+    from ray.util import placement_group, remove_placement_group
+
+    held = placement_group([{"CPU": 1}])
+    ray.get(held.ready())
+    assert not shared_ray.becomes_free(0.5)
+    remove_placement_group(held)
+    assert shared_ray.becomes_free()
 
 
 class Seen(Silent):

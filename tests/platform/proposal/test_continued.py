@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import shlex
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from ticlm.platform.proposal.inspection import Inspection, inspect
 from ticlm.platform.proposal.proposal import Proposal
 from ticlm.platform.proposal.speed import Pace
 from ticlm.platform.study import settings as studies
+from ticlm.platform.tuning import search
 
 TEXT = "The weather of this week was warm and wet, but it will be cold on days that come after rain. " * 3
 FAST, SLOW = Pace((0.0, 1e-7), (0.0, 3e-8)), Pace((0.0, 1.0), (0.0, 0.3))
@@ -66,6 +69,11 @@ def test_the_study_runs_as_it_is_written(posts: Inspection, folder: str, tmp_pat
     less = ["continual_tokens={steps: 8}", "first_periods=2", "resources.trainer=process", "methods=[replay-half]"]
     found = plan.make(studies.load(str(study_file), less, root), root)
     driver.run(found)
+    command = shlex.split(proposed(posts, folder, "201811", tmp_path).search(60, str(study_file), []) or "")
+    option = dict(itertools.pairwise(command))
+    sets = [option["--set"]] if "--set" in option else []
+    tuning = search.load(command[2], command[3], sets, [option["--values"]], {}, root)
+    assert plan.make(tuning.seen(()), root).pending(), "what the search would train"
     assert all(found.done(key) for key in plan.make(found.study, root).tree.rounds)
 
 

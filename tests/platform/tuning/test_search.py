@@ -60,6 +60,17 @@ def test_a_study_of_fewer_than_ten_periods_is_refused_unless_it_says_so(
     assert wanted.seen(()).timeline.labels == MONTHS[:3]
 
 
+def test_a_choice_at_an_end_of_the_grid_is_told(study: Callable[..., str]) -> None:
+    values = ("schedule.max_rate=4e-3,1e-3,2e-3", "replay.kind=none", "schedule.kind=cosine")
+    wanted = search.load("cyclic-cosine", study(), [], values, {})
+    told = {point["schedule.max_rate"]: wanted.at_ends(wanted.space.label(point)) for point in wanted.space.points}
+    assert told == {
+        4e-3: ["schedule.max_rate 0.004 is the largest that was tried: larger ones may be better"],
+        1e-3: ["schedule.max_rate 0.001 is the smallest that was tried: smaller ones may be better"],
+        2e-3: [],
+    }
+
+
 def test_the_whole_study_has_the_oracle_of_its_own_last_period(study: Callable[..., str]) -> None:
     """`last` stands for the newest of the first periods in what is searched, and for the newest of all in the rest."""
     ends = [METHODS[0], {"base": "oracle", "cutoffs": ["first", "last"]}]
