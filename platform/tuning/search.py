@@ -121,7 +121,7 @@ class Tuning:
         points, lines = {self.space.label(point): point for point in self.space.points}, []
         for path, value in points.get(name, {}).items():
             values = {point[path] for point in points.values() if path in point and _is_number(point[path])}
-            if value in values and len(values) > 1 and value in (min(values), max(values)):
+            if _is_number(value) and len(values) > 1 and value in (min(values), max(values)):
                 end, more = ("largest", "larger") if value == max(values) else ("smallest", "smaller")
                 lines.append(f"{path} {value:g} is the {end} that was tried: {more} ones may be better")
         return lines

@@ -61,7 +61,7 @@ def test_a_study_of_fewer_than_ten_periods_is_refused_unless_it_says_so(
 
 
 def test_a_choice_at_an_end_of_the_grid_is_told(study: Callable[..., str]) -> None:
-    values = ("schedule.max_rate=4e-3,1e-3,2e-3", "replay.kind=none", "schedule.kind=cosine")
+    values = ("schedule.max_rate=4e-3,1e-3,2e-3", "schedule.kind=cosine", "replay={kind: none}")
     wanted = search.load("cyclic-cosine", study(), [], values, {})
     told = {point["schedule.max_rate"]: wanted.at_ends(wanted.space.label(point)) for point in wanted.space.points}
     assert told == {
