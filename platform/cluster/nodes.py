@@ -17,7 +17,9 @@ EVENTS_S = 0.1
 """Seconds between two looks at a board: a chain that others wait for is known to be done so much later."""
 PATIENCE_S = 60.0
 RECOUNT_S = 5.0
-ABORT_S = 10.0
+ABORT_S = 300.0
+"""A controller that starts workers answers once they are there: after ten seconds, on a busy machine after two minutes.
+If it is killed before, nobody frees the placement group of its workers as long as the driver lives."""
 DRAINED = "the node of a worker is being drained"
 
 

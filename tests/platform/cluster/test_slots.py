@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -154,6 +154,28 @@ def test_a_stop_frees_what_was_reserved_and_a_killed_worker_changes_no_bit(
 
     driver.evaluate(made)
     assert cells.units(made) == []
+
+
+@pytest.mark.nightly
+def test_a_group_that_is_closed_while_its_workers_start_frees_what_they_had_reserved(
+    ray_local: None, tmp_path: Path
+) -> None:
+    """Its controller hears of it only once they are there; killed before, it would leave its placement group behind."""
+    import ray
+
+    heard = list[Mapping[str, Any]]()
+    spec = group.WorkerGroupSpec((2, 2), "cpu", str(tmp_path), "closed early", 1, 60.0)
+    closed = group.WorkerGroup(spec, lambda _, event: heard.append(event), lambda *_: None, threading.Event())
+    try:
+        deadline = time.monotonic() + WAIT_S
+        while ray.available_resources().get("CPU") is not None:  # until both are reserved
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert not heard, "its workers were there at once: nothing was tested"
+    finally:
+        closed.close()
+        closed.stay_until_ended()
+    wait_until_nothing_is_reserved(15)
 
 
 def test_the_tests_see_whether_their_ray_is_reserved(ray_local: None, shared_ray: SharedRay) -> None:
