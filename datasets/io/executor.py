@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, Protocol, TypeVar
 
 from ticlm.core.progress import count
-from ticlm.core.ray_start import cores
+from ticlm.core.remote.ray_start import cores
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.io.in_process import ProcessExecutor
 from ticlm.datasets.io.ray_map import RayExecutor, running_ray

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from ticlm.core.errors import RunError
-from ticlm.core.ray_start import cores
+from ticlm.core.remote.ray_start import cores
 from ticlm.core.signals import WAKE_S, Threads, first_done, result_of
 
 READER_BYTES = 1 << 30

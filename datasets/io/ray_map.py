@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ticlm.core import ray_start
 from ticlm.core.errors import RunError, TiclmError
+from ticlm.core.remote import ray_start
 from ticlm.datasets.io.in_process import attempt, check_memory
 
 BLOCK_BYTES = 4 << 20

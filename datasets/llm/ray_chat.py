@@ -6,8 +6,8 @@ import queue
 from collections.abc import Sequence
 from typing import Any
 
-from ticlm.core import ray_start
 from ticlm.core.errors import RunError, TiclmError
+from ticlm.core.remote import ray_start
 from ticlm.core.signals import next_of
 from ticlm.datasets.llm.chat import ChatClient, ChatModel, Message, Replies
 

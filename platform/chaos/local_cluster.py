@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ticlm.core import ray_start
+from ticlm.core.remote import ray_start
 from ticlm.core.signals import keeping_sigterm
 
 WORKERS = ("RayTrainWorker", "_Evaluator")

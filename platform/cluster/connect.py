@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ticlm.core import ray_start
 from ticlm.core.errors import InputError
+from ticlm.core.remote import ray_start
 from ticlm.core.store import Store
 from ticlm.platform.cluster import head, ray_internals
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.core.errors import InputError, RunError, TiclmError
-from ticlm.core.ray_start import TOKEN_PLACES, show_token
 from ticlm.core.remote.credentials import without_credentials
+from ticlm.core.remote.ray_start import TOKEN_PLACES, show_token
 from ticlm.core.signals import WAKE_S, ignore_interrupts
 from ticlm.platform.cluster import ray_internals
 from ticlm.platform.cluster.job import Job

@@ -13,7 +13,7 @@ from typing import Any
 
 from ticlm.core.errors import InputError, RunError, TiclmError, TiclmWarning, of_storage
 from ticlm.core.progress import Show
-from ticlm.core.ray_start import UNOWNED, reason_of
+from ticlm.core.remote.ray_start import UNOWNED, reason_of
 from ticlm.platform.eval import cells
 from ticlm.platform.eval.cells import CheckpointWork
 

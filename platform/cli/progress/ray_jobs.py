@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.core.errors import in_one_line
-from ticlm.core.ray_start import TOKEN_FILE
+from ticlm.core.remote.ray_start import TOKEN_FILE
 
 ADDRESSES = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
 PATIENCE_S = 3.0

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from ticlm.core import ray_start
 from ticlm.core.errors import TiclmError
+from ticlm.core.remote import ray_start
 from ticlm.datasets.io.ray_map import running_ray
 from ticlm.platform.cluster import connect
 
