@@ -169,7 +169,8 @@ def _asked(text: str, name: HubName) -> str:
     from huggingface_hub import HfApi
 
     revision = name.revision or None
-    found = _heard(text, name, lambda _: HfApi().model_info(name.repository, revision=revision, timeout=PATIENCE_S))
+    most = 2 * PATIENCE_S  # whoever waits has left before
+    found = _heard(text, name, lambda _: HfApi().model_info(name.repository, revision=revision, timeout=most))
     _files[name.repository, str(found.sha)] = [one.rfilename for one in found.siblings or ()]
     return str(found.sha)
 
@@ -190,7 +191,9 @@ def _fetch(text: str, name: HubName, kind: Kind) -> dict[str, Path]:
         except InputError:
             raise error from None
     except OnlyPickles as error:
-        branch = _heard(text, name, lambda _: _with_safetensors(name))
+        branch: HubName | None = None
+        with suppress(InputError):
+            branch = _heard(text, name, lambda _: _with_safetensors(name))
         raise InputError(f"{error}; {f'name {branch}' if branch else 'save it as safetensors'}") from None
 
     def download(wait: Wait) -> None:

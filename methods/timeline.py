@@ -8,21 +8,27 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ticlm.core import hub
 from ticlm.core.mixture import Mixture, Source
 from ticlm.core.periods import Label
 from ticlm.core.settings import Settings
 
 
 class Imported(Settings):
-    """A model from outside, in a Hugging Face folder. `as_of` names the last period it has seen, or says
+    """A model from outside, in a Hugging Face folder or on the hub. `as_of` names the last period it has seen, or says
     `outside` if that is not known. The plan fills in `sha256`, because a path is no identity."""
 
     path: str
-    """Folder of the model in Hugging Face's format: a path or a URI."""
+    """Folder of the model in Hugging Face's format: a path, a URI, or `ORG/NAME[@REVISION][:SUBFOLDER]` on the hub."""
     as_of: Label
     """The last period that it has seen, or `outside` if that is not known."""
     sha256: str = ""
     """Hash of its files; plans fill it in."""
+
+    @property
+    def folder(self) -> str:
+        """The path or URI of its files; those of a name on the hub are fetched if this machine does not have them."""
+        return hub.place(self.path)
 
 
 ITSELF = "itself"

@@ -31,6 +31,8 @@ from ticlm.core.store import Store
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.work import ChainWork
 
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # a name that is no folder is not looked for outside
+
 # before torch or numba is loaded: two test processes, Ray's workers and forks share two cores
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ.setdefault(_name, "1")

@@ -11,6 +11,8 @@ from ticlm.core.errors import InputError
 from ticlm.core.reading.near import hint
 
 NAME = re.compile(r"([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(\w[\w.+/-]*))?(?::([^:@]+))?")
+PAGES = ("models", "datasets", "spaces")
+"""What no organisation is called, as the hub has pages of these names; `models/STUDY` is a model of a study here."""
 COMMIT = re.compile(r"[0-9a-f]{40}")
 WEIGHTS = re.compile(r"(model(-\d+-of-\d+)?|adapters)\.safetensors")
 SHARD = re.compile(r"model-\d+-of-(\d+)\.safetensors")
@@ -51,6 +53,8 @@ def parse(text: str) -> HubName | None:
     """Return the name of a model on a hub that a text spells, or None if it cannot be one."""
     found = NAME.fullmatch(text)
     if found is None or not {"", ".", ".."}.isdisjoint((found[3] or "x").split("/")):
+        return None
+    if found[1].partition("/")[0] in PAGES:
         return None
     return HubName(found[1], found[2] or "", found[3] or "")
 

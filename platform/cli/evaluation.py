@@ -128,7 +128,7 @@ def _score_folder(
 ) -> None:
     from dataclasses import replace
 
-    from ticlm.core import settings
+    from ticlm.core import hub, settings
     from ticlm.core.lease import lease
     from ticlm.core.progress import SILENT
     from ticlm.core.store import Store
@@ -154,7 +154,7 @@ def _score_folder(
     if as_json:
         print(folder.as_json(work, rows))
         return
-    say(f"Scores of {name}")
+    say(f"Scores of {name if hub.parse(name) is None else hub.shown(work.folder)}")
     shown, left = folder.summed(rows) if by == "period" else (rows, 0)
     console().print(folder.table(shown))
     if len(shown) < len(rows):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator
 
-from ticlm.core import paths
+from ticlm.core import hub, paths
 from ticlm.core.errors import InputError
 from ticlm.core.progress import SILENT, Show
 from ticlm.core.quantities import largest
@@ -276,5 +276,5 @@ def notes(store: Store, asked: CheckpointWork, rows: list[FolderScore]) -> list[
 def as_json(asked: CheckpointWork, rows: list[FolderScore]) -> str:
     """Return the model and its scores, with all that is known of each, as JSON."""
     found = [{"task": row.task, "period": row.period, **asdict(row.found), "metric": row.found.title} for row in rows]
-    about = {"model": asked.folder, "weights": asked.weights, "compute": asked.compute}
+    about = {"model": hub.shown(asked.folder), "weights": asked.weights, "compute": asked.compute}
     return json.dumps(about | {"scores": found}, indent=1)

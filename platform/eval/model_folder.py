@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ticlm.core import paths
+from ticlm.core import hub, paths
 from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import read_record
 from ticlm.core.reading import own_faults
@@ -72,9 +71,9 @@ def matching(root: str, name: str) -> tuple[list[StudyModel], int] | None:
 
 
 def find(root: str, name: str) -> str:
-    """Return the path or URI of a model folder: `name` itself, or the folder of a finished round in the root, which
-    `name` addresses as STUDY/METHOD@PERIOD#SEED, or whose id begins with it. Raises InputError if there is no such
-    round, or more than one."""
+    """Return the path or URI of a model folder: `name` itself; the folder of a finished round in the root, which
+    `name` addresses as STUDY/METHOD@PERIOD#SEED, or whose id begins with it; or that of a model on the hub, ORG/NAME.
+    Raises InputError if there is none, or more than one."""
     if not name.strip():
         raise InputError("no model is named; give a model folder, STUDY/METHOD@PERIOD, or the start of a round's id")
     named = _in_this_folder(address.parse(name))
@@ -87,6 +86,12 @@ def find(root: str, name: str) -> str:
     matches = [found for found in store.folders(paths.ROUNDS) if found.startswith(name)]
     if not matches and named is not None and _is_study(named.study):
         matches = [_addressed(store, named)]
+    if not matches and hub.parse(name) is not None:
+        try:
+            return hub.place(name)
+        except InputError as error:
+            meant = hint(named.study, packaged(studies.FOLDER)) if named is not None else ""
+            raise InputError(f"{error}; nor is it STUDY/METHOD@PERIOD{meant}") from None
     if len(matches) != 1:
         raise InputError(_not_one(name, root, len(matches), store))
     record = read_record(store, paths.round_at(matches[0]))
@@ -100,13 +105,7 @@ def _not_one(name: str, root: str, matches: int, store: Store) -> str:
     have = f"there are {'; '.join(_listed(store)) or 'none'}"
     if matches:
         return f"{name}: {matches} rounds in {root} begin with it; {have}"
-    hub = re.fullmatch(r"([\w.-]+/[\w.-]+)(?:@([A-Za-z][\w.-]*))?", name)
-    line = f"{name}: no folder, no STUDY/METHOD@PERIOD, and no round in {root} begins with it; {have}"
-    if hub is None:
-        return line
-    revision = f" --revision {hub[2]}" if hub[2] else ""
-    load = f"hf download {hub[1]}{revision} --local-dir FOLDER"
-    return f"{line}; ids of Hugging Face are not downloaded: run {load}, and name FOLDER"
+    return f"{name}: no folder, no STUDY/METHOD@PERIOD, and no round in {root} begins with it; {have}"
 
 
 def _in_this_folder(named: Address | None) -> Address | None:

@@ -51,7 +51,7 @@ def _config(model: Model, vocabulary: dict[str, Any], ends: dict[str, Any]) -> P
         case ConfigModel(model_type=model_type, config=text):
             return _known(model_type, {**vocabulary, **ends}, json.loads(text), "model.config")
         case FolderModel(path=path):
-            store = Store(path)
+            store = Store(model.folder)
             folder_files.check(store)
             with tempfile.TemporaryDirectory(prefix="ticlm-config-") as folder:
                 Path(folder, "config.json").write_bytes(store.read("config.json"))

@@ -173,7 +173,7 @@ def _check_tokenizer(study: Study, corpus: Corpus) -> None:
             f"model folder of a finished round, or remove {corpus.store.uri()} and build it again with ticlm data build"
         )
     if isinstance(study.model, FolderModel):
-        folder = Store(study.model.path)
+        folder = Store(study.model.folder)
         if folder.exists("tokenizer.json") and folder.sha256("tokenizer.json") != corpus.info.tokenizer.sha256:
             raise InputError(
                 f"model.path {study.model.path} has another tokenizer than corpus {corpus.info.id}; build the corpus "

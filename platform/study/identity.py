@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from ticlm.core import hub
 from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import SharedParts, fingerprint
 from ticlm.core.integrity.records import Record
@@ -139,11 +140,12 @@ def imported(recipe: RoundRecipe) -> list[str]:
 
 
 def content(path: str, also: tuple[str, ...] = ()) -> str:
-    """Return the hash of a model folder: of its weights, its JSON files, and the files with the suffixes in `also`.
+    """Return the hash of a model folder, or of a model on the hub: of its weights, its JSON files, and the files with
+    the suffixes in `also`.
 
     Raises InputError if there is no model folder.
     """
-    store = Store(path)
+    store = Store(hub.place(path))
     # Not every file: a README or a picture changes no weight.
     names = [n for n in store.walk() if n.endswith((".json", ".safetensors", ".bin", *also))]
     if not names:

@@ -47,7 +47,7 @@ def check(plan: Plan) -> None:
 
 def _check_tokenizer(plan: Plan, name: str, folder: FolderModel) -> None:
     assert plan.corpus is not None
-    info, store = plan.corpus.info, Store(folder.path)
+    info, store = plan.corpus.info, Store(folder.folder)
     if store.exists("tokenizer.json") and store.sha256("tokenizer.json") != info.tokenizer.sha256:
         raise InputError(
             f"{name} {folder.path} has another tokenizer than corpus {info.id}: their predictions cannot be compared"
@@ -56,7 +56,7 @@ def _check_tokenizer(plan: Plan, name: str, folder: FolderModel) -> None:
 
 def _check_shapes(plan: Plan, folder: FolderModel) -> None:
     wanted = build.shapes(build.config(folder, 0), plan.study.objective)
-    with Store(folder.path).local("") as local:
+    with Store(folder.folder).local("") as local:
         for file in sorted(local.glob("*.safetensors")):
             for name, shape in _shapes(file).items():
                 if name in wanted and wanted[name] != shape:

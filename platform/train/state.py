@@ -81,7 +81,7 @@ def _teacher(spec: Round, module: nn.Module, workers: Workers, imported: Importe
     if imported is None:
         copy = sharding.twin(module, spec.recipe.objective, spec.recipe.precision, workers)
     else:
-        with Store(imported.path).local("") as folder:
+        with Store(imported.folder).local("") as folder:
             loaded = folders.load(folder, spec.recipe.objective)
             copy = sharding.place(loaded, spec.recipe.precision, workers, compile=compiled.is_compiled(module))
     return copy.requires_grad_(False).eval()

@@ -199,7 +199,7 @@ class _Chain:
             with self.store.local(published(self.store, parent)) as folder:
                 return folders.load(folder)
         if recipe.model.kind == "folder":
-            with Store(recipe.model.path).local("") as folder:
+            with Store(recipe.model.folder).local("") as folder:
                 return folders.load(folder, recipe.objective)
         made = build.config(recipe.model, work.vocab_size, work.end_of_text)
         return build.scratch(made, recipe.objective, recipe.seed, recipe.model.initialisation)

@@ -58,7 +58,22 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a/b.c-d@v1", ("a/b.c-d", "v1", "")),
         ("a/b@refs/pr/3:x/y", ("a/b", "refs/pr/3", "x/y")),
         ("a/b:x", ("a/b", "", "x")),
-        *((text, None) for text in ("a", "a/b/c", "/a/b", "./a", "../a", "s3://a/b", "a/b:../c", "a/b:/c", "a/b@", "")),
+        *(
+            (text, None)
+            for text in (
+                "a",
+                "a/b/c",
+                "/a/b",
+                "./a",
+                "../a",
+                "s3://a/b",
+                "a/b:../c",
+                "a/b:/c",
+                "a/b@",
+                "models/demo",
+                "",
+            )
+        ),
     ],
 )
 def test_names_are_told_from_paths(text: str, parts: tuple[str, str, str] | None) -> None:

@@ -196,6 +196,7 @@ def use(server: HubServer, cache: Path, patch: pytest.MonkeyPatch) -> None:
     )
     patch.setattr(constants, "HF_HUB_CACHE", str(cache / "hub"))
     patch.setattr(constants, "HF_ASSETS_CACHE", str(cache / "assets"))
+    patch.setattr(constants, "HF_HUB_OFFLINE", False)
     patch.delenv("HF_TOKEN", raising=False)
     forget()
     patch.setattr(names, "_trusted", set())

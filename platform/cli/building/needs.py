@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ticlm.core import extras, paths, settings
+from ticlm.core import extras, hub, paths, settings
 from ticlm.core.corpus import INFO as CORPUS_INFO
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Examples
@@ -154,7 +154,7 @@ def build_all(needs: Needs, what: str, build: Callable[[str], object], say: Call
 
 
 def _is_no_folder(path: str) -> bool:
-    return "://" not in path and not Path(path).expanduser().exists()
+    return "://" not in path and not Path(path).expanduser().exists() and hub.parse(path) is None
 
 
 def _packaged(name: str) -> str:

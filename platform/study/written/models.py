@@ -1,18 +1,23 @@
-"""The model of a packaged study, as the start of another one: `model.path: models/STUDY`."""
+"""Models that a study names otherwise than by a folder: that of another study (`model.path: models/STUDY`), and models
+on the hub."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from ticlm.core import paths
+from pydantic import BaseModel
+
+from ticlm.core import hub, paths
 from ticlm.core.settings import packaged
 from ticlm.core.store import Store
+from ticlm.methods.timeline import Imported
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.settings import FOLDER, Study, load
 
 PREFIX = "models/"
+M = TypeVar("M", bound=BaseModel)
 Make = Callable[[Study, Store], Any]
 """`plan.make`, which this module stands below."""
 
@@ -36,9 +41,30 @@ def trained(name: str, store: Store, make: Make) -> str | None:
 
 
 def with_model(study: Study, store: Store, make: Make) -> Study:
-    """Return a study with the folder in the root of the model that another study trained for it, if it has one."""
+    """Return a study with the folder in the root of the model that another study trained for it, if it has one, and
+    with the commits of all models that it names on the hub."""
     name = study_of(study.model)
     folder = None if name is None else trained(name, store, make)
-    if folder is None:
-        return study
-    return study.model_copy(update={"model": study.model.model_copy(update={"path": folder})})
+    if folder is not None:
+        study = study.model_copy(update={"model": _at(study.model, folder)})
+    return pinned(study)
+
+
+def pinned(value: M) -> M:
+    """Return settings with the commit in the name of every imported model on the hub, once its files are here."""
+    if isinstance(value, Imported):
+        return value if (name := hub.pinned(value.path)) == value.path else _at(value, name)
+    changes: dict[str, Any] = {}
+    for name in type(value).model_fields:
+        item = getattr(value, name)
+        if isinstance(item, BaseModel) and (new := pinned(item)) is not item:
+            changes[name] = new
+        elif isinstance(item, tuple):
+            each = tuple(pinned(one) if isinstance(one, BaseModel) else one for one in item)
+            if any(one is not old for one, old in zip(each, item, strict=True)):
+                changes[name] = each
+    return value.model_copy(update=changes) if changes else value
+
+
+def _at(model: Any, path: str) -> Any:
+    return model.model_copy(update={"path": path})

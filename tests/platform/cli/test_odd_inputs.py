@@ -39,7 +39,7 @@ ODD: list[tuple[tuple[str, ...], str]] = [
     (("schema", "study", "--out", "{file}/a.json"), "--out {file}/a.json: cannot be written"),
     (("docs", "relport"), "no page 'relport' (did you mean report?)"),
     (("generate", "demo/replay-half@202306#x", "The", "--root", EMPTY_ROOT), "a seed is a number, got 'x'"),
-    (("generate", "ORG/MODEL", "The", "--root", EMPTY_ROOT), "hf download ORG/MODEL --local-dir FOLDER"),
+    (("generate", "ORG/MODEL", "The", "--root", EMPTY_ROOT), "ORG/MODEL: not whole in "),
     (("generate", "demo/replay-half@209901", "The", "--root", EMPTY_ROOT), "demo/replay-half"),
     (("generate", "demo/replay-halv", "The", "--root", EMPTY_ROOT), "did you mean replay-half?"),
     (("generate", "demo/replay-half", "", "--root", EMPTY_ROOT), "the prompt is empty"),

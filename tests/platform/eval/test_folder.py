@@ -10,11 +10,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import hubserver
 import pytest
 import speakers
 import torch
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5EncoderModel
 
+from ticlm.core import hub
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError
 from ticlm.core.examples import INFO, Example, ExamplesInfo, PeriodExamples, publish
@@ -134,10 +136,17 @@ def test_a_tokenizer_in_plain_files_counts_too(tmp_path: Path, speaker: Path) ->
     assert model_folder.weights(str(folder)) != before
 
 
-def test_an_id_of_the_hub_is_told_how_it_becomes_a_folder(tmp_path: Path) -> None:
-    for name, load in (("a/b-7", "a/b-7"), ("a/b-7@main", "a/b-7 --revision main")):
-        with pytest.raises(InputError, match=f"not downloaded: run hf download {load} --local-dir FOLDER, and name"):
-            model_folder.find(str(tmp_path), name)
+def test_a_name_on_the_hub_is_found_with_its_commit_and_kept_by_its_content(
+    tmp_path: Path, speaker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hubserver.hub() as server:
+        hubserver.use(server, tmp_path, monkeypatch)
+        commit = server.repository("lab/speaker").push(hubserver.files_in(speaker))
+        found = model_folder.find(str(tmp_path), "lab/speaker")
+        with pytest.raises(InputError, match=r"^demp/x@1: no folder here, and .*; nor is it .* \(did you mean demo\?"):
+            model_folder.find(str(tmp_path), "demp/x@1")
+    assert hub.shown(found) == f"lab/speaker@{commit}"
+    assert model_folder.weights(found) == model_folder.weights(str(speaker))
 
 
 @pytest.mark.parametrize("name", ["~nosuchuser/model", "nothing"])
