@@ -21,8 +21,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 from ticlm.core.errors import InputError, TiclmWarning, in_one_line, of_storage
-from ticlm.core.reading import json_texts
-from ticlm.core.reading.hub_names import COMMIT, HubName, Kind, OnlyPickles, chosen, parse
+from ticlm.core.reading.hub_names import COMMIT, HubName, Kind, OnlyPickles, check_code, chosen, parse
 from ticlm.core.reading.near import hint
 from ticlm.core.remote.answers import Wait, answered
 
@@ -59,6 +58,11 @@ def pinned(text: str, kind: Kind = "model") -> str:
     return text if _is_path(text) else str(fetched(text, kind).name)
 
 
+def called(text: str, kind: Kind = "model") -> str:
+    """Return what reports call a model: its name on the hub with the commit, or the last part of a path."""
+    return Path(text).name if _is_path(text) else pinned(text, kind)
+
+
 def shown(folder: str) -> str:
     """Return the name and the commit of a folder that `place` made; any other path or URI as it is."""
     name = _name_of(folder)
@@ -89,7 +93,7 @@ def fetched(text: str, kind: Kind = "model") -> HubFolder:
     """
     name = parse(text)
     if name is None:
-        raise InputError(f"{text}: no name of a model on a hub: ORG/NAME[@REVISION][:SUBFOLDER]")
+        raise InputError(f"{text}: no folder, and no name of a model on a hub: ORG/NAME[@REVISION][:SUBFOLDER]")
     if not name.is_commit:
         name = replace(name, revision=_resolved(name))
     if kind == "model" and name.revision in _trusted:
@@ -97,6 +101,8 @@ def fetched(text: str, kind: Kind = "model") -> HubFolder:
     folder = _folder(kind, name)
     if not folder.is_dir() or not all(link.exists() for link in folder.iterdir()):
         _link(folder, _fetch(text, name, kind))
+    if _trusted and kind in ("model", "code"):
+        check_code(text, name.revision, (folder / "config.json").read_bytes(), _trusted)
     return HubFolder(name, folder)
 
 
@@ -204,8 +210,6 @@ def _fetch(text: str, name: HubName, kind: Kind) -> dict[str, Path]:
 
     _heard(text, name, download)
     files = {Path(file).name: snapshot / file for file in wanted}
-    if kind == "code":
-        _check_code(text, files["config.json"])
     return files
 
 
@@ -221,14 +225,6 @@ def _with_safetensors(name: HubName) -> HubName | None:
             chosen("", name.subfolder, "model", [file.rfilename for file in info.siblings or ()])
             return other
     return None
-
-
-def _check_code(text: str, config: Path) -> None:
-    """Raise InputError if a model's code lies in another repository, which the commit says nothing about."""
-    classes = json_texts.read_object(config.read_bytes()).get("auto_map")
-    for one in classes.values() if isinstance(classes, dict) else ():
-        if "--" in str(one):
-            raise InputError(f"{text}: its code is that of another repository ({one}), whose commit nobody named")
 
 
 def _heard(text: str, name: HubName, work: Callable[[Wait], T]) -> T:

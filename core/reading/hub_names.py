@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ticlm.core.errors import InputError
+from ticlm.core.reading import json_texts
 from ticlm.core.reading.near import hint
 
 NAME = re.compile(r"([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(\w[\w.+/-]*))?(?::([^:@]+))?")
@@ -101,3 +102,15 @@ def _weights(text: str, kind: Kind, names: Sequence[str]) -> list[str]:
     if others:
         raise OnlyPickles(f"{text}: no model.safetensors, only {others[0]}, which may run code when it is loaded")
     raise InputError(f"{text}: no weights there (model.safetensors)")
+
+
+def check_code(text: str, commit: str, config: bytes, trusted: Collection[str]) -> None:
+    """Raise InputError if a model has code, by its config.json, at another commit than a trusted one, or in another
+    repository, whose commit nobody named."""
+    classes = json_texts.read_object(config).get("auto_map")
+    if not isinstance(classes, dict):
+        return
+    if commit not in trusted:
+        raise InputError(f"{text}: it is at commit {commit}; read its code, and trust that, or leave the flag out")
+    if other := next((one for one in map(str, classes.values()) if "--" in one), None):
+        raise InputError(f"{text}: its code is that of another repository ({other}), which is not run")

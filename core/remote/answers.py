@@ -42,7 +42,7 @@ def answered(work: Callable[[Wait], T], wait: Wait, seconds: float) -> T:
         except BaseException as error:
             done.set_exception(error)
 
-    Thread(target=run, daemon=True).start()
+    Thread(target=run, name="answers", daemon=True).start()
     while True:
         try:
             found = done.exception(0.1)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ticlm.core import paths
+from ticlm.core import hub, paths
 from ticlm.core.corpus import TokenizerInfo
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Label
@@ -117,7 +117,8 @@ class PretrainedTokenizer(Settings):
 
     kind: Literal["pretrained"] = "pretrained"
     name: Annotated[str, InRoot(paths.CORPORA, versioned=True)]
-    """Name or folder of a Hugging Face tokenizer; NAME@VERSION takes that of a corpus in the root."""
+    """Folder of a Hugging Face tokenizer, or its name on the hub, ORG/NAME[@REVISION][:SUBFOLDER]; NAME@VERSION takes
+    that of a corpus in the root."""
     as_of: Label
     """The last period whose text it may have seen; it comes from outside the timeline."""
 
@@ -147,7 +148,7 @@ class PretrainedTokenizer(Settings):
             store.upload(Path(folder), paths.TOKENIZER)
             digest = hashlib.sha256(Path(folder, "tokenizer.json").read_bytes()).hexdigest()
         return TokenizerInfo(
-            name=without_credentials(self.name),
+            name=without_credentials(hub.pinned(self.name, "tokenizer")),
             vocab_size=max(tokenizer.get_vocab().values()) + 1,
             end_of_text=tokenizer.eos_token_id,
             sha256=digest,
@@ -158,7 +159,10 @@ class PretrainedTokenizer(Settings):
         """Return the name or folder that transformers takes; of a corpus in the root, its tokenizer's folder."""
         known = InRoot(paths.CORPORA, versioned=True).named(self.name)
         if known is None:
-            return self.name
+            try:
+                return hub.place(self.name, "tokenizer")
+            except InputError as error:
+                raise InputError(f"tokenizer.name: {error}") from None
         corpus = Store(posixpath.join(posixpath.dirname(store.root), known))
         if not corpus.exists(paths.tokenizer_file()):
             raise InputError(

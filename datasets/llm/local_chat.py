@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ticlm.core import hub
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Label
 from ticlm.core.settings import Settings
@@ -19,17 +20,19 @@ from ticlm.datasets.llm.chat import ChatClient, Message, Replies
 
 
 class LocalChat(Settings):
-    """A folder of transformers with a model that generates text: an encoder–decoder (T5, Marian) or a decoder.
+    """A model of transformers that generates text, in a folder or on the hub: an encoder–decoder (T5, Marian) or a
+    decoder.
 
     A decoder gets the tokenizer's chat template if it has one. All others get the texts of the messages, one after the
     other; an encoder–decoder is not told who says them. At temperature 0 a reply is greedy, or found by beam search;
     else it is drawn from the 50 likeliest tokens at that temperature. Penalties, top-p and whatever else the folder's
-    generation_config.json asks for do not count. Nothing is downloaded, and no code of the folder is run.
+    generation_config.json asks for do not count. No code of the folder is run.
     """
 
     kind: Literal["local"] = "local"
     folder: str = Field(min_length=1)
-    """Folder with the model and its tokenizer, as `save_pretrained` writes them."""
+    """Folder with the model and its tokenizer, as `save_pretrained` writes them, or its name on the hub,
+    ORG/NAME[@REVISION][:SUBFOLDER]."""
     as_of: Label
     """The last period whose text the model may have seen; it comes from outside the timeline."""
     max_tokens: int = Field(128, gt=0)
@@ -45,8 +48,15 @@ class LocalChat(Settings):
         return frozenset({"workers"})
 
     @cached_property
+    def _place(self) -> Path:
+        try:
+            return Path(hub.place(self.folder)).expanduser()
+        except InputError as error:
+            raise InputError(f"chat.folder: {error}") from None
+
+    @cached_property
     def _digest(self) -> str:
-        folder = Path(self.folder).expanduser()
+        folder = self._place
         if not (folder / "config.json").is_file():
             raise InputError(f"chat.folder: {self.folder} has no config.json; name a folder of transformers")
         digest = hashlib.sha256()
@@ -58,7 +68,7 @@ class LocalChat(Settings):
 
     @cached_property
     def _overruled(self) -> bool:
-        return decoding.asks_otherwise(Path(self.folder).expanduser())
+        return decoding.asks_otherwise(self._place)
 
     @property
     def identity(self) -> LocalChat:
@@ -81,7 +91,7 @@ class LocalChat(Settings):
     @property
     def external_inputs(self) -> str:
         """Return a line that names the model, which comes from outside the timeline."""
-        return f"replies of the model {Path(self.folder).name}, as of {self.as_of}"
+        return f"replies of the model {hub.called(self.folder)}, as of {self.as_of}"
 
     def open(self) -> ChatClient:
         """Load the model. Raises InputError if transformers cannot, or if it generates nothing; copies of it in actors
@@ -92,7 +102,7 @@ class LocalChat(Settings):
             return RayClient(self.model_copy(update={"workers": 0}), self.workers)
         from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
-        folder = str(Path(self.folder).expanduser())
+        folder = str(self._place)
         try:
             config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
             two_parts = bool(config.is_encoder_decoder)

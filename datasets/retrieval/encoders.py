@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from ticlm.core import hub
 from ticlm.core.errors import InputError
 from ticlm.core.extras import Extra
 from ticlm.core.periods import Label
@@ -33,14 +34,14 @@ FILES = (
     "tokenizer*.json",
     "special_tokens_map.json",
 )
-"""Files that are fetched of a model on the hub: no weights of other frameworks."""
+"""Files of an encoder that decide its vectors."""
 
 
 class DprEncoders(Settings):
     """Dense passage retrieval (Karpukhin et al., 2020): it finds the passages whose vectors have the largest dot
     product with the vector of the question.
 
-    A folder is read as it is; a name that is no folder is fetched from the Hugging Face hub, or found in its cache.
+    A folder is read as it is; a name that is no folder, ORG/NAME[@REVISION][:SUBFOLDER], is fetched from the hub.
     Vectors are made once per passage, in float32, and stay beside the set.
     """
 
@@ -84,7 +85,7 @@ class DprEncoders(Settings):
     @property
     def external_inputs(self) -> str:
         """Return a line that names the encoders, which come from outside the timeline."""
-        question, context = (Path(name).name for name in (self.question, self.context))
+        question, context = (hub.called(name, "encoder") for name in (self.question, self.context))
         return f"passages found by {question} and {context}, as of {self.as_of}"
 
     def opened(self, context: BuildContext, passages: Passages) -> DenseSearch:
@@ -188,15 +189,10 @@ def _folder(name: str, side: Side) -> Path:
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder
-    from huggingface_hub import snapshot_download
-
     try:
-        return Path(snapshot_download(name, allow_patterns=list(FILES)))
-    except Exception as error:  # of names, networks and caches of all kinds
-        reason = shorten(str(error), 160, placeholder=" …") or type(error).__name__
-        raise InputError(
-            f"examples.retriever.{side}: {name} is no folder, and the hub does not give it: {reason}"
-        ) from None
+        return hub.fetched(name, "encoder").folder
+    except InputError as error:
+        raise InputError(f"examples.retriever.{side}: {error}") from None
 
 
 def _digest(folder: Path) -> str:

@@ -25,6 +25,11 @@ Modules = Annotated[
     typer.Option("--module", metavar="MODULE", help="Import a module of yours, for adapters of the model; repeatable."),
 ]
 
+Trust = Annotated[
+    str | None,
+    typer.Option("--trust-remote-code", metavar="COMMIT", help="Run the code that a model on the hub has at a commit."),
+]
+
 
 LOWEST_TEMPERATURE = 0.0001
 """Logits are divided by it: below, those of float32 may be infinite, and probabilities are not numbers."""
@@ -37,7 +42,7 @@ def evaluate(
         str,
         typer.Argument(
             metavar="STUDY|MODEL",
-            help="A study; with --tasks, a model: a folder, a URI, STUDY/METHOD@PERIOD, or a round's id.",
+            help="A study; with --tasks, a model: a folder, a URI, STUDY/METHOD@PERIOD, a round's id, ORG/NAME.",
             autocompletion=completion.models,
         ),
     ],
@@ -55,6 +60,7 @@ def evaluate(
         Path | None, typer.Option("--csv", metavar="FILE", help="With --tasks: also write every score here.")
     ] = None,
     modules: Modules = None,
+    trust: Trust = None,
     again: Annotated[
         str | None,
         typer.Option(
@@ -71,7 +77,7 @@ def evaluate(
     """
     from ticlm.core.settings import build_command
 
-    _import(modules)
+    _import(modules, trust)
     if tasks is not None:
         if again is not None:
             raise InputError("--again scores a checkpoint of a study by the study's tasks: leave out --tasks")
@@ -116,9 +122,12 @@ def _score_again(made: Plan, checkpoint: str, on: str | None, task: str | None, 
     console().print(again.table(rows))
 
 
-def _import(modules: list[str] | None) -> None:
-    from ticlm.core import extensions
+def _import(modules: list[str] | None, commit: str | None) -> None:
+    """Import modules of the user's own, and trust a commit of the hub."""
+    from ticlm.core import extensions, hub
 
+    if commit is not None:
+        hub.trust(commit)
     for name in modules or ():
         extensions.module_at(name)
 
@@ -169,7 +178,7 @@ def generate(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="STUDY/METHOD@PERIOD, with * for several models; a model folder; or the start of a round's id.",
+            help="STUDY/METHOD@PERIOD, with * for several models; a model folder; a round's id; ORG/NAME on the hub.",
             autocompletion=completion.models,
         ),
     ],
@@ -180,6 +189,7 @@ def generate(
     seed: Annotated[int, typer.Option(help="The seed of the sampling.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the texts as JSON.")] = False,
     modules: Modules = None,
+    trust: Trust = None,
 ) -> None:
     """Let a model continue a prompt, or several models the same one.
 
@@ -187,7 +197,7 @@ def generate(
     PERIOD, as in 'demo/*@2023*', the finished models that fit are asked one after another, and a table shows what each
     writes.
     """
-    _import(modules)
+    _import(modules, trust)
     from ticlm.platform.cli.console import say
     from ticlm.platform.eval import model_folder, sample
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ticlm.core import hub
 from ticlm.core.errors import InputError, in_one_line
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Cut, GradientNorm, Rank, TokenLosses
@@ -52,7 +53,9 @@ class LoadedModel:
         if not any((self.folder / name).exists() for name in TOKENIZER_FILES):
             raise InputError(f"{self.folder} has no tokenizer, and the task reads text; put its files there")
         try:
-            found = AutoTokenizer.from_pretrained(self.folder, local_files_only=True, trust_remote_code=False)
+            found = AutoTokenizer.from_pretrained(
+                self.folder, local_files_only=True, trust_remote_code=hub.trusted(self.folder)
+            )
             found("a", verbose=False)  # wrong lengths and rules show only when it is used
             return found
         except Exception as error:  # the libraries raise all kinds, even plain Exception, on a damaged file

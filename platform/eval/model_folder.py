@@ -75,7 +75,9 @@ def find(root: str, name: str) -> str:
     `name` addresses as STUDY/METHOD@PERIOD#SEED, or whose id begins with it; or that of a model on the hub, ORG/NAME.
     Raises InputError if there is none, or more than one."""
     if not name.strip():
-        raise InputError("no model is named; give a model folder, STUDY/METHOD@PERIOD, or the start of a round's id")
+        raise InputError(
+            "no model is named; give a folder, STUDY/METHOD@PERIOD, ORG/NAME, or the start of a round's id"
+        )
     named = _in_this_folder(address.parse(name))
     if "://" in name and (named is None or not named.study.endswith((".yaml", ".yml"))):
         return name.rstrip("/")
@@ -166,7 +168,7 @@ def weights(folder: str) -> str:
         record = read_record(Store(rounds), place[0])
         if record is not None and record.attempt == place[1]:
             return weights_of(record)
-    return content(folder, TOKENIZERS)
+    return content(folder, (*TOKENIZERS, ".py") if hub.trusted(folder) else TOKENIZERS)
 
 
 def objective(folder: str) -> AnyObjective:

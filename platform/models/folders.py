@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, PretrainedConfig, PreTrainedModel
 
+from ticlm.core import hub
 from ticlm.core.errors import InputError, in_one_line
 from ticlm.core.store import Store
 from ticlm.methods.adapters.places import is_adapter
@@ -25,6 +26,11 @@ from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter
 from ticlm.platform.models import adapter_stack, folder_files
 from ticlm.platform.models.build import MAKING, from_config
+
+CODE = (
+    "its architecture is code that lies beside its weights, which is not run; if it is on the hub, read that code, and "
+    "give --trust-remote-code COMMIT to ticlm eval or generate"
+)
 
 
 def load(folder: Path, objective: AnyObjective | None = None) -> nn.Module:
@@ -46,7 +52,9 @@ def without_adapters(folder: Path, objective: AnyObjective | None = None) -> nn.
     try:
         how = {"dtype": torch.float32, "attn_implementation": "sdpa", "local_files_only": True}
         with MAKING:
-            module, found = family.from_pretrained(folder, output_loading_info=True, trust_remote_code=False, **how)
+            module, found = family.from_pretrained(
+                folder, output_loading_info=True, trust_remote_code=hub.trusted(folder), **how
+            )
     except PickleError:
         raise InputError(
             f"{folder}: no model could be loaded: torch refuses its pickled weights, which may run code; save them as "
@@ -55,7 +63,8 @@ def without_adapters(folder: Path, objective: AnyObjective | None = None) -> nn.
     except Exception as error:  # of a damaged folder, transformers and torch raise all kinds
         if getattr(error, "errno", None) is not None or isinstance(error, torch.OutOfMemoryError | MemoryError):
             raise  # the disk's or the device's, not the folder's
-        raise InputError(f"{folder}: no model could be loaded: {in_one_line(error)}") from None
+        why = in_one_line(error) if "trust_remote_code" not in str(error) else CODE
+        raise InputError(f"{hub.shown(str(folder))}: no model could be loaded: {why}") from None
     if found["missing_keys"]:
         raise InputError(f"{folder}: no model could be loaded: it has no weights {min(found['missing_keys'])}")
     return module  # type: ignore[no-any-return]

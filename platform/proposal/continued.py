@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ticlm.core import hub
 from ticlm.core.errors import InputError
 from ticlm.core.periods import span
 from ticlm.core.store import Store
@@ -26,7 +27,7 @@ UPDATE_EPOCHS = (2.0, 1.0, 0.5, 0.25, 0.1, 0.05)
 
 @dataclass(frozen=True)
 class ExistingModel:
-    """A causal model in a folder. `as_of` is the last month whose text it may have seen."""
+    """A causal model in a folder or on the hub. `as_of` is the last month whose text it may have seen."""
 
     path: str
     as_of: str
@@ -58,11 +59,11 @@ def check(model: str, as_of: str) -> None:
     if as_of and re.fullmatch(r"(19|20)\d\d(0[1-9]|1[0-2])", as_of) is None:
         raise InputError(f"--as-of must be a month such as 201712, got {as_of}")
     if model:
-        folder_files.config(Store(model))
+        folder_files.config(Store(hub.place(model)))
 
 
 def existing(path: str, as_of: str, sample: list[str]) -> ExistingModel:
-    """Return what is known of the model in a folder, whose tokenizer is tried on texts.
+    """Return what is known of the model in a folder or on the hub, whose tokenizer is tried on texts.
 
     Raises InputError, in a line, if it is no causal model with a tokenizer.
     """
@@ -72,7 +73,8 @@ def existing(path: str, as_of: str, sample: list[str]) -> ExistingModel:
     from ticlm.platform.models import build
     from ticlm.platform.models.settings import FolderModel
 
-    objective = folder_files.objective(Store(path))
+    path = hub.pinned(path)  # the study is to name the commit that was measured
+    objective = folder_files.objective(Store(hub.place(path)))
     if objective.encoder_decoder:
         raise InputError(f"--model {path}: an encoder–decoder; only causal models can go on with texts here")
     with TemporaryDirectory(prefix="ticlm-init-") as folder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -186,8 +187,12 @@ def test_a_hub_that_does_not_answer_is_not_waited_for(
     monkeypatch.setattr(hubs, "PATIENCE_S", 0.3)
     if from_request:
         hubs._resolved(hubs.HubName(NAME))  # the commit is told, and no file is given
-    server.delay_s = 5
+    server.delay_s = 1
     assert "cannot be reached (no answer in 0.3 s)" in refused(NAME)
+    server.delay_s = 0
+    for thread in threading.enumerate():  # left to itself, it may close connections that all threads share
+        if thread.name == "answers":
+            thread.join()
 
 
 def test_what_a_hub_refuses_is_said_with_what_to_do(server: HubServer, model: Repository) -> None:
@@ -250,7 +255,7 @@ def test_code_is_fetched_and_trusted_at_a_commit_alone(server: HubServer) -> Non
     found = server.repository(NAME)
     config = {"config.json": json.dumps({"auto_map": {"AutoModel": "own.M"}}).encode()}
     commit = found.push(MODEL | config | {"own.py": b""})
-    plain = hubs.fetched(NAME)
+    plain = hubs.fetched(f"{NAME}@{commit}")
     assert "own.py" not in names(plain.folder)
     with pytest.raises(InputError, match="give the commit whose code you have read"):
         hubs.trust("main")
@@ -258,6 +263,8 @@ def test_code_is_fetched_and_trusted_at_a_commit_alone(server: HubServer) -> Non
     coded = hubs.fetched(NAME)
     assert "own.py" in names(coded.folder) and coded.name == plain.name
     assert hubs.trusted(coded.folder) and not hubs.trusted(plain.folder) and not hubs.trusted(Path("/"))
+    moved = found.push(MODEL | config | {"own.py": b"#"}, "moved")
+    assert f"it is at commit {moved}; read its code" in refused(f"{NAME}@moved")
     config = {"config.json": json.dumps({"auto_map": {"AutoModel": "other/place--own.M"}}).encode()}
     commit = found.push(MODEL | config, "elsewhere")
     hubs.trust(commit)

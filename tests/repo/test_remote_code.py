@@ -1,4 +1,5 @@
-"""What is loaded from a folder or a hub is data: no call of transformers may run code that lies there."""
+"""What is loaded from a folder or a hub is data: no call of transformers may run code that lies there, unless the user
+named the commit of a hub whose code it is."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def loads(tree: ast.Module) -> Iterator[ast.Call]:
 
 def refuses_code(call: ast.Call) -> bool:
     said = [word.value for word in call.keywords if word.arg == "trust_remote_code"]
-    return len(said) == 1 and isinstance(said[0], ast.Constant) and said[0].value is False
+    return len(said) == 1 and ast.unparse(said[0]) in ("False", f"hub.trusted({ast.unparse(call.args[0])})")
 
 
 def test_every_call_that_loads_a_folder_refuses_its_code() -> None:
@@ -58,6 +59,7 @@ def test_every_call_that_loads_a_folder_refuses_its_code() -> None:
         "AutoModel.from_pretrained(folder)",
         "AutoModel.from_pretrained(folder, trust_remote_code=True)",
         "AutoModel.from_pretrained(folder, trust_remote_code=trusted)",
+        "AutoModel.from_pretrained(folder, trust_remote_code=hub.trusted(other))",
         "AutoConfig.from_config(made, **how)",
         "transformers.pipeline('text-generation', folder)",
         "from transformers import pipeline as made\nmade('text-generation')",
@@ -69,3 +71,15 @@ def test_a_call_that_does_not_refuse_is_seen(line: str) -> None:
 
 def test_pipelines_of_other_libraries_are_left_alone() -> None:
     assert list(loads(ast.parse("from spacy import pipeline\npipeline('It is.')\nbuild.from_config(made)"))) == []
+
+
+def test_one_file_imports_the_library_of_the_hub() -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("huggingface_hub"))
+        or (isinstance(node, ast.Import) and any(one.name.startswith("huggingface_hub") for one in node.names))
+    }
+    assert found == {"core/hub.py"}

@@ -7,11 +7,14 @@ import json
 import sys
 from pathlib import Path
 
+import hubserver
 import pytest
 
+from ticlm.core import hub
 from ticlm.core.errors import InputError
 from ticlm.core.store import Store
 from ticlm.methods.objectives import Causal
+from ticlm.platform.eval import model_folder
 from ticlm.platform.models import adapter_stack, build, folders
 from ticlm.platform.models.settings import FolderModel, PresetModel
 
@@ -61,6 +64,38 @@ def test_code_of_a_folder_does_not_run_even_if_somebody_says_yes(
                 assert LoadedModel(model, Causal(), module).tokenizer is None, "it was loaded"
     assert "\n" not in str(caught.value)
     assert not (model / "ran").exists()
+
+
+OWN = """
+import pathlib
+from transformers import Olmo2Config, Olmo2ForCausalLM
+pathlib.Path(%r).touch()
+class C(Olmo2Config):
+    model_type = "planted"
+class M(Olmo2ForCausalLM):
+    config_class = C
+"""
+
+
+def test_code_on_the_hub_runs_at_the_commit_that_is_named_and_at_no_other(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    ran, config = tmp_path / "ran", json.loads((model / "config.json").read_text())
+    classes = {"AutoConfig": "planted.C", "AutoModelForCausalLM": "planted.M"}
+    (model / "config.json").write_text(json.dumps(config | {"model_type": "planted", "auto_map": classes}))
+    (model / "planted.py").write_text(OWN % str(ran))
+    with hubserver.hub() as server:
+        hubserver.use(server, tmp_path, monkeypatch)
+        commit = server.repository("lab/own").push(hubserver.files_in(model))
+        with pytest.raises(InputError, match=f"^lab/own@{commit}: .* give --trust-remote-code COMMIT"):
+            folders.load(Path(hub.place("lab/own")))
+        assert not ran.exists()
+        plain = model_folder.weights(hub.place("lab/own"))
+        hub.trust(commit)
+        assert type(folders.load(Path(hub.place("lab/own")))).__name__ == "M" and ran.exists()
+        assert model_folder.weights(hub.place("lab/own")) != plain, "the code counts too"
 
 
 def test_files_of_a_root_can_be_read_by_whom_the_umask_lets(tmp_path: Path) -> None:
