@@ -208,3 +208,11 @@ def forget() -> None:
 
     names._resolved.cache_clear()
     names._files.clear()
+
+
+@contextmanager
+def served(cache: Path, patch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """Serve an empty hub that this process asks, in the block."""
+    with hub() as server:
+        use(server, cache, patch)
+        yield server
