@@ -17,7 +17,7 @@ from ticlm.core.store import Store
 from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.eval import address
 from ticlm.platform.eval.address import Address, FinishedRun
-from ticlm.platform.models import folder_files
+from ticlm.platform.models import folder_files, gguf_files
 from ticlm.platform.study import plan
 from ticlm.platform.study import settings as studies
 from ticlm.platform.study.identity import content, weights_of
@@ -82,6 +82,7 @@ def find(root: str, name: str) -> str:
     if "://" in name and (named is None or not named.study.endswith((".yaml", ".yml"))):
         return name.rstrip("/")
     path = Path(os.path.expanduser(name))
+    gguf_files.check(name, path)
     if path.is_dir():
         return str(path.resolve())
     store = Store(root)

@@ -20,6 +20,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class Converted:
     folder: Path
     architecture: str
     parameters: int
-    cutoff: str | None
+    cutoff: str | None = None
 
 
 def convert(path: Path, folder: Path, heads: int | None = None, tokenizer: Path | None = None) -> Converted:
@@ -55,13 +56,30 @@ def convert(path: Path, folder: Path, heads: int | None = None, tokenizer: Path 
 
     Raises InputError if the folder exists, or if the checkpoint or the tokenizer cannot be used.
     """
+    check_new(folder)
+    checkpoint = read(path, heads)
+    files = tokenizer_files(tokenizer, checkpoint.shape.vocabulary) if tokenizer else {}
+    made = configuration(checkpoint.shape, _end_of_text(files))
+    with new_folder(folder) as whole:
+        parameters = _write_weights(checkpoint, whole)
+        made.save_pretrained(whole)
+        for name, file in files.items():
+            shutil.copyfile(file, whole / name)
+        (whole / SOURCE).write_text(json.dumps(_source(checkpoint), indent=1))
+    return Converted(folder, made.architectures[0], parameters, cutoff(path))
+
+
+def check_new(folder: Path) -> None:
+    """Raise InputError if a folder is there already, or if it is a URI."""
     if folder.parts and folder.parts[0].endswith(":"):
         raise InputError(f"{folder}: the model is written to a folder of this machine, not to a URI")
     if folder.exists():
         raise InputError(f"{folder} exists; choose another folder")
-    checkpoint = read(path, heads)
-    files = _tokenizer_files(tokenizer, checkpoint.shape.vocabulary) if tokenizer else {}
-    made = configuration(checkpoint.shape, _end_of_text(files))
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Give a folder to write into, which is `folder` once the block has ended well."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -69,13 +87,8 @@ def convert(path: Path, folder: Path, heads: int | None = None, tokenizer: Path 
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         whole = Path(temporary, "model")
         whole.mkdir()
-        parameters = _write_weights(checkpoint, whole)
-        made.save_pretrained(whole)
-        for name, file in files.items():
-            shutil.copyfile(file, whole / name)
-        (whole / SOURCE).write_text(json.dumps(_source(checkpoint), indent=1))
+        yield whole
         os.replace(whole, folder)
-    return Converted(folder, made.architectures[0], parameters, cutoff(path))
 
 
 def configuration(shape: Shape, end_of_text: int) -> PretrainedConfig:
@@ -180,7 +193,8 @@ def _source(checkpoint: Checkpoint) -> dict[str, object]:
     return {"format": "OpenLM", "file": path.name, "sha256": digest, "cutoff": cutoff(path), **about}
 
 
-def _tokenizer_files(tokenizer: Path, vocabulary: int) -> dict[str, Path]:
+def tokenizer_files(tokenizer: Path, vocabulary: int) -> dict[str, Path]:
+    """Return the files of a tokenizer by name. Raises InputError if there is none, or if it does not suit the model."""
     from tokenizers import Tokenizer
 
     files = {"tokenizer.json": tokenizer}
