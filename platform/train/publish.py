@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ticlm.core import paths
+from ticlm.core import hub, paths
 from ticlm.core.integrity.records import Attempt
 from ticlm.core.store import Store
 from ticlm.platform.models import folders, sharding
 from ticlm.platform.models.sharding import Workers
+from ticlm.platform.study.identity import imported
+from ticlm.platform.study.round import Round
 from ticlm.platform.study.stored_rounds import leftovers
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.checkpoint import Writer
@@ -134,4 +136,12 @@ def _round_facts(running: RunningRound, work: ChainWork, number: int) -> dict[st
             "seconds": running.seconds,
         },
         "label": work.label,
+        **({"models": models} if (models := _of_the_hub(spec, work)) else {}),
     }
+
+
+def _of_the_hub(spec: Round, work: ChainWork) -> dict[str, str]:
+    """Return the models on the hub that a round starts from or learns from: the name with its commit -> the hash of the
+    files."""
+    named = ((path, hub.parse(path)) for path in imported(spec.recipe))
+    return {path: work.imported[path] for path, name in named if name is not None and name.is_commit}

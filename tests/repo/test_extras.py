@@ -26,6 +26,7 @@ OF_BASE = {
     "pydantic_core": "pydantic",
     "requests": "ray",
     "regex": "transformers",
+    "tqdm": "transformers",
 }
 """Modules that come with a package of the base, which needs them itself."""
 OF_EXTRAS = {"llvmlite": "numba"}

@@ -21,7 +21,7 @@ from ticlm.datasets.retrieval.encoders import DprEncoders
 from ticlm.platform.proposal import continued
 from ticlm.platform.results import setup
 from ticlm.platform.run import driver
-from ticlm.platform.study import plan
+from ticlm.platform.study import identity, plan
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.settings import Study
 
@@ -75,6 +75,8 @@ def test_a_study_of_a_model_on_the_hub_is_that_of_its_content_and_names_the_comm
     asked = len(server.requests)
     driver.train(made)
     assert len(made.records) == len(made.ids) and len(server.requests) == asked, "the cache has it"
+    digest = identity.content(str(folder))
+    assert {str(record.about["models"]) for record in made.records.values()} == {str({pinned: digest})}
 
 
 def test_a_branch_that_moved_is_another_round(
