@@ -25,7 +25,7 @@ from ticlm.core.reading.hub_names import COMMIT, HubName, Kind, OnlyPickles, che
 from ticlm.core.reading.near import hint
 from ticlm.core.remote.answers import Wait, answered
 
-PATIENCE_S = 8.0
+PATIENCE_S = 7.0
 """Seconds in which a hub must begin to answer; the library itself tries for five minutes."""
 BRANCHES = 20
 """Branches at most that are searched for safetensors where a revision has only pickled weights."""
@@ -43,7 +43,7 @@ class HubFolder:
     folder: Path
 
 
-class Unreachable(InputError):
+class HubUnreachable(InputError):
     """The hub does not answer, or is not to be asked."""
 
 
@@ -154,7 +154,7 @@ def _resolved(name: HubName) -> str:
     before = ref.read_text().strip() if ref.is_file() else ""
     try:
         commit = _asked(str(name), name)
-    except Unreachable as error:
+    except HubUnreachable as error:
         if not before:
             raise
         if not constants.HF_HUB_OFFLINE:
@@ -190,7 +190,7 @@ def _fetch(text: str, name: HubName, kind: Kind) -> dict[str, Path]:
         if (name.repository, name.revision) not in _files:
             _asked(text, name)
         wanted = chosen(text, name.subfolder, kind, _files[name.repository, name.revision])
-    except Unreachable as error:
+    except HubUnreachable as error:
         there = [file.relative_to(snapshot).as_posix() for file in snapshot.rglob("*") if file.is_file()]
         try:
             wanted = chosen(text, name.subfolder, kind, there)
@@ -252,7 +252,7 @@ def _fault(text: str, name: HubName, wait: Wait, error: Exception) -> InputError
         return _fault(text, name, wait, error.__cause__)
     if isinstance(error, errors.OfflineModeIsEnabled):
         cache = constants.HF_HUB_CACHE
-        return Unreachable(f"{text}: not whole in {cache}, and HF_HUB_OFFLINE is set; fetch it once without that")
+        return HubUnreachable(f"{text}: not whole in {cache}, and HF_HUB_OFFLINE is set; fetch it once without that")
     if isinstance(error, errors.GatedRepoError):
         page = f"{hub}/{name.repository}"
         return InputError(f"{text}: gated; accept its terms at {page}, then log in: hf auth login, or HF_TOKEN=…")
@@ -270,7 +270,7 @@ def _fault(text: str, name: HubName, wait: Wait, error: Exception) -> InputError
         return InputError(f"{text}: {hub} does not give it: {in_one_line(error)}")
     why = f"no answer in {PATIENCE_S:g} s" if isinstance(error, TimeoutError) else in_one_line(error)
     why = f"it answers {status}" if status else why
-    return Unreachable(
+    return HubUnreachable(
         f"{text}: no folder here, and the hub {hub} cannot be reached ({why}); name a mirror by HF_ENDPOINT, or fetch "
         "it elsewhere and name its folder"
     )

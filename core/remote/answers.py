@@ -53,4 +53,4 @@ def answered(work: Callable[[Wait], T], wait: Wait, seconds: float) -> T:
             continue
         if found is not None:
             raise found
-        return done.result()
+        return done.result(0)

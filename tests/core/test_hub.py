@@ -249,6 +249,8 @@ def test_a_download_that_is_cut_goes_on_and_one_that_stays_cut_is_said(
     server.cut_at, server.cuts = 0, 100
     with warnings.catch_warnings(action="ignore"):
         assert "model.safetensors broke off: " in refused(NAME)
+    server.cuts = 0
+    assert (hubs.fetched(NAME).folder / "model.safetensors").read_bytes() == b"v" * 2000
 
 
 def test_code_is_fetched_and_trusted_at_a_commit_alone(server: HubServer) -> None:

@@ -123,6 +123,9 @@ TABLE = {
     ),
     "{}: {}; trying again for up to {} s": NEWS,
     "; built again later: {}": NEWS,
+    "{}: {} broke off: {}; the same command goes on from where it stopped": (
+        "tests/core/test_hub.py::test_a_download_that_is_cut_goes_on_and_one_that_stays_cut_is_said"
+    ),
     "stopped; the same command goes on from here": (
         "tests/platform/cluster/test_jobs.py::test_the_demo_is_stopped_and_goes_on_to_the_weights_of_an_unbroken_run"
     ),
