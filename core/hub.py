@@ -21,7 +21,9 @@ from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 from ticlm.core.errors import InputError, TiclmWarning, in_one_line, of_storage
-from ticlm.core.reading.hub_names import COMMIT, HubName, Kind, OnlyPickles, check_code, chosen, parse
+from ticlm.core.reading.hub_names import COMMIT, Kind, OnlyPickles, check_code, chosen
+from ticlm.core.reading.hub_names import HubName as HubName  # for callers too
+from ticlm.core.reading.hub_names import parse as parse
 from ticlm.core.reading.near import hint
 from ticlm.core.remote.answers import Wait, answered
 

@@ -93,7 +93,7 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(401, "RepoNotFound", "no such repository")
         elif rest == ["refs"]:
             named = {True: "branches", False: "pullRequests"}
-            refs = {kind: [] for kind in (*named.values(), "tags", "converts")}
+            refs: dict[str, list[dict[str, str]]] = {kind: [] for kind in (*named.values(), "tags", "converts")}
             for ref, commit in found.refs.items():
                 whole = ref if ref.startswith("refs/") else f"refs/heads/{ref}"
                 refs[named[whole != ref]].append({"name": ref, "ref": whole, "targetCommit": commit})
