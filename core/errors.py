@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import errno
+import re
+from urllib.parse import unquote
 
 from ticlm.core.remote.credentials import without_credentials
 
+LINKS = re.compile(r"[^\s'\"]*/ticlm/(?:model|code|tokenizer|encoder)/([\w.-]+%2F[\w.-]+@[0-9a-f]{40}(?:%3A[\w.%-]+)?)")
+"""Folders that `core.hub` made of a model's name on the hub."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Numbers of errors of a storage that has no room."""
 CLOSED = (errno.EACCES, errno.EROFS, errno.EPERM)
@@ -46,12 +50,12 @@ def in_one_line(error: BaseException) -> str:
 
 class TiclmError(Exception):
     """An error whose message is for the user; `exit_code` is what the command ends with. The message holds no
-    credentials of URLs, wherever it is printed or recorded."""
+    credentials of URLs, wherever it is printed or recorded, and calls models on the hub by their names."""
 
     exit_code = 1
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(without_credentials(message))
+        super().__init__(LINKS.sub(lambda found: unquote(found[1]), without_credentials(message)))
 
 
 class InputError(TiclmError):

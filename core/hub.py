@@ -122,7 +122,7 @@ def _cached(name: HubName) -> Path:
 def _folder(kind: Kind, name: HubName) -> Path:
     from huggingface_hub import constants
 
-    return Path(constants.HF_ASSETS_CACHE, "ticlm", kind, quote(str(name), safe="@:"))
+    return Path(constants.HF_ASSETS_CACHE, "ticlm", kind, quote(str(name), safe="@"))
 
 
 def _name_of(folder: str | os.PathLike[str]) -> HubName | None:

@@ -119,6 +119,15 @@ def test_a_revision_that_moved_is_another_commit_and_is_said(server: HubServer, 
     assert hubs.fetched(str(before.name)) == before
 
 
+def test_errors_call_a_model_by_its_name_and_not_by_a_place_in_a_cache(server: HubServer, model: Repository) -> None:
+    below = {f"year/2024/{name}": data for name, data in MODEL.items()}
+    commit = model.push(below)
+    folder = hubs.place(f"{NAME}:year/2024")
+    assert hubs.shown(folder) == f"{NAME}@{commit}:year/2024"
+    assert str(InputError(f"{folder}/config.json: no object")) == f"{NAME}@{commit}:year/2024/config.json: no object"
+    assert str(InputError(f"the window of {folder}, 4")) == f"the window of {NAME}@{commit}:year/2024, 4"
+
+
 def test_tags_and_requests_are_revisions(server: HubServer, model: Repository) -> None:
     commit = model.push(MODEL | {"model.safetensors": b"request"}, "refs/pr/7", "step1-tokens2B")
     assert {hubs.fetched(f"{NAME}@{one}").name.revision for one in ("refs/pr/7", "step1-tokens2B")} == {commit}
