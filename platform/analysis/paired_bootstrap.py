@@ -103,6 +103,21 @@ def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Arr
     return whole, low, high
 
 
+def stratified(strata: Sequence[tuple[Array, Array]]) -> tuple[Array, Array, Array]:
+    """Return the mean over strata of each quantity's mean in them, and the ends of its percentile interval, as
+    `paired`; units are drawn within their stratum. Each stratum has sums and counts [unit, quantity], counts above 0.
+    """
+    whole = np.mean([sums.sum(0) / counts.sum(0) for sums, counts in strata], axis=0)
+    drawn = np.zeros((RESAMPLES, len(whole)))
+    for number, (sums, counts) in enumerate(strata):  # a seed each: strata of one size would be drawn alike
+        weights = _weights(len(sums), number)
+        drawn += _product(weights, sums) / _product(weights, counts) / len(strata)
+    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    if all(len(sums) < 2 for sums, _ in strata):
+        low, high = np.full(len(whole), np.nan), np.full(len(whole), np.nan)
+    return whole, low, high
+
+
 def sums_apart(pairs: Sequence[tuple[Matrix, Matrix]], masks: Sequence[Mask]) -> tuple[Array, NDArray[np.int64]]:
     """Return the sums of the differences A − B of matrices over the checkpoints of each evaluated period, and how many
     of the cells in the mask both have: float64 and int64 [evaluated, pair]. AT_ONCE pairs are held at once."""
