@@ -58,11 +58,11 @@ class DatedTexts(Settings):
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
         self._files.check(context.inputs)
         timeline = self.periods.timeline()
-        sample = Sample(self._files, self.periods, frozenset(timeline.labels), self.documents, self.chars)
+        sample = TextSample(self._files, self.periods, frozenset(timeline.labels), self.documents, self.chars)
         yield from drawn(sample, context, timeline.periods, _every, "documents of the period")
 
 
-class Sample(NamedTuple):
+class TextSample(NamedTuple):
     """Which documents are read, and how many of a period, and how much of each, are kept."""
 
     reader: Documents
@@ -81,7 +81,7 @@ Choice = Callable[[Document], Document | str]
 
 
 def drawn(
-    sample: Sample, context: BuildContext, periods: Sequence[Period], choose: Choice, name: str
+    sample: TextSample, context: BuildContext, periods: Sequence[Period], choose: Choice, name: str
 ) -> Iterator[PeriodDraft]:
     """Yield a draft of each period that is not built and has documents; `name` is that of the step that counts them."""
     buckets = context.buckets("read", BUCKETS)
@@ -98,7 +98,9 @@ def drawn(
                 yield draft
 
 
-def _draft(sample: Sample, buckets: Buckets, period: Period, notes: Mapping[str, Any], name: str) -> PeriodDraft | None:
+def _draft(
+    sample: TextSample, buckets: Buckets, period: Period, notes: Mapping[str, Any], name: str
+) -> PeriodDraft | None:
     writers = [writer for writer, note in notes.items() if period.label in note["periods"]]
     chosen = Smallest(sample.most)
     for key, value in buckets.read(buckets.of(period.label), writers):
@@ -118,7 +120,7 @@ def _writer(piece: Piece) -> str:
     return f"{hash64(piece.model_dump_json()):016x}"
 
 
-def _read(buckets: Buckets, sample: Sample, choose: Choice, seed: int, piece: Piece) -> None:
+def _read(buckets: Buckets, sample: TextSample, choose: Choice, seed: int, piece: Piece) -> None:
     """Stage the documents of a piece that may be among those with the smallest hashes of their period."""
     if buckets.is_written(_writer(piece)):
         return

@@ -19,7 +19,7 @@ from ticlm.core.settings import Settings
 from ticlm.datasets.corpus.ledger.decided import NONE, Decided, recorded
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.splits import OPEN, SPLITS
-from ticlm.datasets.evalsets.dated_texts import Sample, drawn
+from ticlm.datasets.evalsets.dated_texts import TextSample, drawn
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.filters.date_line import DateLine
 from ticlm.datasets.filters.union import Filter, passed
@@ -88,7 +88,7 @@ class HeldOutDocuments(Settings):
         labels = tuple(self._corpus.periods)
         filters = tuple(step for step in self._recipe.filters if not isinstance(step, DateLine))
         choose = partial(_held_out, self.split, self._recipe, self._decided(labels), filters)
-        sample = Sample(self._recipe.reader, self._recipe.periods, frozenset(labels), self.documents, self.chars)
+        sample = TextSample(self._recipe.reader, self._recipe.periods, frozenset(labels), self.documents, self.chars)
         periods = [manifest.period for manifest in self._corpus.periods.values()]
         yield from drawn(sample, context, periods, choose, "held-out documents")
 

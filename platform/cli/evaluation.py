@@ -97,7 +97,7 @@ def evaluate(
 
         if again is not None:
             raise InputError("--again scores a checkpoint by its study's tasks: leave out --tasks and --texts")
-        asked = scores.Asked(tasks, tuple(texts or ()), step, limit, by, as_json, csv, page)
+        asked = scores.ScoresAsked(tasks, tuple(texts or ()), step, limit, by, as_json, csv, page)
         scores.score(names, asked, root, set_ or ())
         return
     if by != "period" or csv is not None or page is not None:

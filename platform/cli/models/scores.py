@@ -28,7 +28,7 @@ TASK = "texts"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScoresAsked:
     """What models are asked, and how their scores are shown."""
 
     tasks: str | None = None
@@ -53,7 +53,7 @@ class Asked:
                 raise InputError(f"{option} {file}: a folder; give a file, such as {example}")
 
 
-def score(names: Sequence[str], asked: Asked, root: str, sets: Sequence[str]) -> None:
+def score(names: Sequence[str], asked: ScoresAsked, root: str, sets: Sequence[str]) -> None:
     """Ask models what they have not been asked yet, and show all of their scores.
 
     One model that is asked by a file has the table of its scores. Several models, and models that read dated texts,
@@ -70,7 +70,7 @@ def score(names: Sequence[str], asked: Asked, root: str, sets: Sequence[str]) ->
         _show_together(names, works, scoring, asked, store, lines)
 
 
-def _scoring(asked: Asked, store: Store, sets: Sequence[str]) -> tuple[Scoring, list[str]]:
+def _scoring(asked: ScoresAsked, store: Store, sets: Sequence[str]) -> tuple[Scoring, list[str]]:
     """Return the tasks, and lines about the texts that they read."""
     from ticlm.core import settings
     from ticlm.platform.cli.models import texts
@@ -104,7 +104,7 @@ def _scored(names: Sequence[str], scoring: Scoring, store: Store, quiet: bool) -
     return works
 
 
-def _show_one(name: str, work: CheckpointWork, asked: Asked, store: Store) -> None:
+def _show_one(name: str, work: CheckpointWork, asked: ScoresAsked, store: Store) -> None:
     from ticlm.platform.cli.console import console, say
     from ticlm.platform.eval import folder
 
@@ -130,12 +130,12 @@ def _show_together(
     names: Sequence[str],
     works: Sequence[CheckpointWork],
     scoring: Scoring,
-    asked: Asked,
+    asked: ScoresAsked,
     store: Store,
     lines: Sequence[str],
 ) -> None:
     from ticlm.platform.cli.console import console, say
-    from ticlm.platform.display import models_shown
+    from ticlm.platform.display.models.part import static as without_periods
     from ticlm.platform.display.text_tables import terminal
     from ticlm.platform.results import of_models
 
@@ -152,7 +152,7 @@ def _show_together(
         return
     for answer in report.answers if report else ():
         say(answer.whole)
-    sections = report.sections if report else [models_shown.static(static, [one.name for one in models])]
+    sections = report.sections if report else [without_periods(static, [one.name for one in models])]
     for table in (table for section in _shown(sections, asked.by) for table in section.for_terminal()):
         console().print(terminal(table))
     for line in (*dict.fromkeys(note for section in sections for note in section.notes), *lines, *missing):
@@ -185,7 +185,7 @@ def _shown(sections: Sequence[Section], by: str) -> list[Section]:
     return [one for one in sections if one.id != other]
 
 
-def _publish(report: Report, models: Sequence[ScoredModel], asked: Asked, store: Store) -> str:
+def _publish(report: Report, models: Sequence[ScoredModel], asked: ScoresAsked, store: Store) -> str:
     """Write the page to the file that was asked for, or into a folder of its own in `reports/` of the root; return the
     place."""
     import tempfile

@@ -14,60 +14,44 @@ from ticlm.platform.analysis.matrix import View
 from ticlm.platform.analysis.metrics import is_loss, quantity
 from ticlm.platform.analysis.models.differences import model_differences
 from ticlm.platform.analysis.numbers import percent, signed
-from ticlm.platform.display.charts import Axis, Chart, Series
-from ticlm.platform.display.parts import Part, Section
+from ticlm.platform.display.models.charts import charts
+from ticlm.platform.display.models.wording import BITS, Apart, sentence, task_name, unit_name
+from ticlm.platform.display.parts import Part, Section, joined
 from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable
-from ticlm.platform.display.words import measured, period, tasks_of, title, unit
-from ticlm.platform.results.study_result import StudyResult, TaskMetric
+from ticlm.platform.display.words import measured, period, tasks_of
+from ticlm.platform.results.study_result import StudyResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NAME = "Models"
-BITS = TaskMetric("bits-per-byte")
 INTERVALS = (
     "In brackets is the 95 % interval, a paired bootstrap over {}; if it leaves out 0, the difference is bold. The "
     "mean gives every period the same weight."
 )
-Apart = dict[tuple[str, str, str, str], tuple[float, float, float]]
-"""(task, source, period, model) -> a difference from the first model, and the ends of its interval."""
 
 
 def part(results: Sequence[StudyResult], views: Sequence[Sequence[View]]) -> Part:
-    """Return the sections and the frame of differences of the studies of models."""
-    found = [(study, list(of)) for study, of in zip(results, views) if study.of_models]
-    sections, frames, sentences = list[Section](), list["pd.DataFrame"](), list[tuple[str, str]]()
-    for study, of in found:
-        frame = model_differences(of)
-        frames.append(frame)
-        apart = _apart(frame)
-        sections += [
-            one
-            for one in (
-                by_period(of, apart),
-                by_source(of, apart),
-                static(study.static, [one.name for one in study.methods]),
-            )
-            if one.tables
-        ]
-        sentences += [(study.name, line) for view in of if not view.source for line in _sentences(view, apart)]
-    differences = [frame for frame in frames if len(frame)]
-    return Part(
-        NAME,
-        {"models": differences[0]} if differences else {},
-        tuple(sections),
-        tuple(sentences),
-        counts_as_benchmark=False,
-    )
+    """Return the sections, the sentences and the frame of differences of the studies of models."""
+    return joined([_of_study(study, of) for study, of in zip(results, views) if study.of_models])
+
+
+def _of_study(study: StudyResult, views: Sequence[View]) -> Part:
+    frame = model_differences(views)
+    apart, names = _apart(frame), [one.name for one in study.methods]
+    sections = (by_period(views, apart), by_source(views, apart), static(study.static, names))
+    sentences = [(study.name, line) for view in views if not view.source for line in _sentences(view, apart)]
+    shown = tuple(one for one in sections if one.tables)
+    return Part(NAME, {"models": frame}, shown, tuple(sentences), counts_as_benchmark=False)
 
 
 def by_period(views: Sequence[View], apart: Apart) -> Section:
     """Return a table and charts for each task: a row for each period, or for each model where there are more models."""
     whole = [view for view in views if not view.source]
-    tables = tuple(_of_periods(view, apart, _task(view)) for view in whole)
-    charts = tuple(chart for view in whole for chart in _charts(view, apart))
+    tables = tuple(_of_periods(view, apart, task_name(view)) for view in whole)
+    drawn = tuple(chart for view in whole for chart in charts(view, apart))
     notes = tuple(dict.fromkeys(line for view in whole for line in _notes(view)))
-    return Section("by-period", "By period", tables, charts, notes, is_first=True)
+    return Section("by-period", "By period", tables, drawn, notes, is_first=True)
 
 
 def by_source(views: Sequence[View], apart: Apart) -> Section:
@@ -85,7 +69,7 @@ def by_source(views: Sequence[View], apart: Apart) -> Section:
             for view in shown
         )
         left = (f"{len(own) - len(shown)} smaller sources are in the files alone",) * (len(own) > len(shown))
-        tables.append(_table(shown[0], _task(shown[0]), "source", lines, left))
+        tables.append(_table(shown[0], task_name(shown[0]), "source", lines, left))
     return Section("by-source", "By source of text", tuple(tables), is_first=True)
 
 
@@ -99,12 +83,6 @@ def static(frame: pd.DataFrame, names: Sequence[str]) -> Section:
         lines.append(TextLine((str(task), str(source) or "all", str(metric)), cells))
     table = TextTable("Tasks without periods", ("task", "part", "metric"), tuple(names), tuple(lines), main=True)
     return Section("without-periods", "Tasks without periods", (table,) if lines else ())
-
-
-def _task(view: View) -> str:
-    """Return the name of a task; empty if the study has one alone."""
-    tasks = tasks_of([view.study])
-    return title(view.task, tasks) if len(tasks) > 1 else ""
 
 
 def _of_periods(view: View, apart: Apart, task: str) -> TextTable:
@@ -133,7 +111,7 @@ def _of_periods(view: View, apart: Apart, task: str) -> TextTable:
         )
         for row, one in enumerate(view.methods)
     ]
-    heading = f"{task}: {measured(view.metric, False)}" if task else _sentence(measured(view.metric, False))
+    heading = f"{task}: {measured(view.metric, False)}" if task else sentence(measured(view.metric, False))
     return TextTable(heading, ("model",), columns, tuple(lines), main=True)
 
 
@@ -143,11 +121,11 @@ def _table(
     """Return a table with a column for each model, and one for the difference of each from the first."""
     names = [one.method.name for one in view.methods]
     shown = measured(view.metric, False) + (", and bits per byte" if _beside(view) is not None else "")
-    groups = [("value", len(names))]
+    groups = [(quantity(view.metric).name, len(names))]
     groups += [(f"minus {names[0]}", len(names) - 1)] * (len(names) > 1) + [("", 1)] * counts
     columns = (*names, *names[1:], *["texts"] * counts)
     return TextTable(
-        f"{task}: {shown}" if task else _sentence(shown),
+        f"{task}: {shown}" if task else sentence(shown),
         (what,),
         columns,
         lines,
@@ -186,15 +164,6 @@ def _differences(view: View, apart: Apart, label: str) -> list[TextCell]:
     return cells
 
 
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
-
-
-def _unit(view: View) -> str:
-    """Return the unit of differences: `nats per token`, `bits per byte`, `points`."""
-    return quantity(BITS).name if view.metric.name == BITS.name else unit(view.metric, True)
-
-
 def _beside(view: View) -> np.ndarray[tuple[int, int], np.dtype[np.float64]] | None:
     """Return the bits per byte float64[models, periods] of a task that is compared by another loss; else None."""
     cells = view.study.cells
@@ -221,52 +190,6 @@ def _count(counted: dict[str, int], label: str) -> list[TextCell]:
     return [TextCell(f"{counted.get(label, 0):,}")] if counted else []
 
 
-def _charts(view: View, apart: Apart) -> Iterator[Chart]:
-    labels, what = tuple(map(period, view.evaluated)), quantity(view.metric)
-    task = f"{_task(view)}: " if _task(view) else ""
-    better = "higher" if view.metric.higher_is_better else "lower"
-    name = view.study.name
-    yield Chart(
-        title=f"{task}{what.name} by period" if task else _sentence(f"{what.name} by period"),
-        kind="line",
-        labels=labels,
-        y=Axis(f"{measured(view.metric, False)}, {better} is better"),
-        series=tuple(
-            Series(one.method.name, _known(one.values[0, 0] * what.scale), method=one.method.name)
-            for one in view.methods
-        ),
-        study=name,
-        figure=("models", name, view.task),
-    )
-    if len(view.methods) < 2:
-        return
-    first = view.methods[0].method.name
-    series = []
-    for one in view.methods[1:]:
-        found = [apart.get((view.task, "", label, one.method.name)) for label in view.evaluated]
-        lost = [of is None or not math.isfinite(of[1]) or of[1] <= 0 <= of[2] for of in found]
-        tips = [_tip(of, view) for of in found]
-        y = [None if of is None else what.scale * of[0] for of in found]
-        series.append(Series(one.method.name, y, method=one.method.name, tips=tips, hollow=lost))
-    yield Chart(
-        title=f"{task}each model minus {first}" if task else f"Each model minus {first}",
-        kind="line",
-        labels=labels,
-        y=Axis(f"difference, {_unit(view)}", "plus", line=0),
-        series=tuple(series),
-        study=name,
-        figure=("models-apart", name, view.task),
-    )
-
-
-def _tip(found: tuple[float, float, float] | None, view: View) -> str:
-    if found is None:
-        return "not scored"
-    what = quantity(view.metric)
-    value, low, high = (signed(what.scale * number, what.digits, plus=True) for number in found)
-    return f"{value} (95 %: {low} to {high})" if math.isfinite(found[1]) else value
-
-
 def _notes(view: View) -> Iterator[str]:
     """Yield what is compared, and what the intervals are over."""
     if view.metric.name == BITS.name:
@@ -284,13 +207,13 @@ def _notes(view: View) -> Iterator[str]:
 def _sentences(view: View, apart: Apart) -> Iterator[str]:
     """Yield how each model compares with the first one."""
     first, what = view.methods[0].method.name, quantity(view.metric)
-    where = f" on {_task(view)}" if _task(view) else ""
+    where = f" on {task_name(view)}" if task_name(view) else ""
     for one in view.methods[1:]:
         found = apart.get((view.task, "", "", one.method.name))
         if found is None:
             continue
         value, low, high = found
-        gap = f"{signed(abs(value) * what.scale, what.digits)} {_unit(view)}"
+        gap = f"{signed(abs(value) * what.scale, what.digits)} {unit_name(view)}"
         told = f" (95 %: {', '.join(signed(what.scale * end, what.digits, plus=True) for end in (low, high))})"
         told *= math.isfinite(low)
         side = "better" if (value < 0) != view.metric.higher_is_better else "worse"
@@ -305,10 +228,6 @@ def _sentences(view: View, apart: Apart) -> Iterator[str]:
 def _apart(frame: pd.DataFrame) -> Apart:
     names = ("task", "source", "period", "model", "difference", "low", "high")
     return {(t, s, p, m): (d, low, high) for t, s, p, m, d, low, high in zip(*(frame[name] for name in names))}
-
-
-def _known(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float | None]:
-    return [None if math.isnan(value) else float(value) for value in values.tolist()]
 
 
 def _mean(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
