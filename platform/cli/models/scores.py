@@ -78,7 +78,7 @@ def _scoring(asked: ScoresAsked, store: Store, sets: Sequence[str]) -> tuple[Sco
 
     if asked.tasks is not None:
         return settings.load(folder.Scoring, asked.tasks, folder.FOLDER, sets), []
-    data, lines = texts.made(asked.texts, asked.step, asked.limit, store.root)
+    data, lines = texts.made(asked.texts, asked.step, asked.limit, store.root, asked.as_json)
     task = {"kind": "document-perplexity", "name": TASK, "examples": data.store.uri(), "keeps_losses": True}
     told = settings.changed(folder.Scoring, {"evaluations": [task]}, sets)
     return settings.parse(folder.Scoring, told, "--texts"), lines

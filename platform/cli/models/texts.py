@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ VERSION = 12
 """Digits of the hash that is a set's version."""
 
 
-def made(patterns: Sequence[str], step: str, limit: int, root: str) -> tuple[Examples, list[str]]:
+def made(patterns: Sequence[str], step: str, limit: int, root: str, quiet: bool = False) -> tuple[Examples, list[str]]:
     """Return the set of examples of some files, which is built if it is not there, and lines that say how it was made.
 
     Its version is a hash of the contents and of all that chooses from them, so the same files never give a second set.
@@ -35,7 +36,7 @@ def made(patterns: Sequence[str], step: str, limit: int, root: str) -> tuple[Exa
 
     if step not in STEPS:
         raise InputError(f"--step must be month, quarter or year, got {step}")
-    with waiting("looking at the texts"):
+    with nullcontext() if quiet else waiting("looking at the texts"):
         found = inspection.inspect(patterns)
         fields, calendar = found.fields(), _calendar(found, step)
         builder = DatedTexts(paths=tuple(patterns), fields=fields, periods=calendar, documents=limit)
