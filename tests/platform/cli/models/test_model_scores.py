@@ -112,13 +112,48 @@ def test_json_has_each_model_and_the_differences(ticlm: Command) -> None:
 
 def test_several_models_are_asked_the_tasks_of_a_file(place: Path, ticlm: Command) -> None:
     ticlm(*ASKED)
-    (name,) = (file.name for file in (place / "root/examples").iterdir())
+    (name,) = (file.name for file in (place / "root/examples").iterdir() if file.name.startswith("posts@"))
     task = {"kind": "document-perplexity", "name": "reading", "examples": name}
     (place / "tasks.yaml").write_text(json.dumps({"evaluations": [task]}))
     code, out, err = ticlm("deep", "flat", "--tasks", "tasks.yaml", "--page", "own.html")
     assert code == 0, err
     assert "page: own.html" in out and "a paired bootstrap over periods" in out
     assert (place / "own.html").read_text().startswith("<!doctype html>")
+
+
+OWN = """
+from ticlm.platform.analysis.matrix import views
+from ticlm.platform.display.parts import Part, Tables
+from ticlm.platform.results.study_result import as_frame
+
+
+class Widest(Tables):
+    name: str = "widest"
+    task: str
+
+    def named(self):
+        yield "task", self.task
+
+    def part(self, study):
+        rows = [{"model": one.method.name, "range": float(one.values.max() - one.values.min())} for one in views(study)[0].methods]
+        return Part("Widest", {"widest": as_frame(rows, ("model", "range"))})
+"""
+
+
+def test_tables_of_a_users_own_see_models_as_methods(
+    place: Path, ticlm: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticlm(*ASKED)
+    (name,) = (file.name for file in (place / "root/examples").iterdir() if file.name.startswith("posts@"))
+    monkeypatch.syspath_prepend(str(place))
+    (place / "widest.py").write_text(OWN)
+    task = {"kind": "document-perplexity", "name": "reading", "examples": name}
+    asked = {"evaluations": [task], "tables": [{"kind": "widest:Widest", "task": "reading"}]}
+    (place / "own.yaml").write_text(json.dumps(asked))
+    code, out, err = ticlm("deep", "flat", "--tasks", "own.yaml")
+    assert code == 0, err
+    lines = (Path(out.rpartition("page: ")[2].strip()).parent / "widest.csv").read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["model", "deep", "flat"]
 
 
 def test_a_year_is_a_period_too(place: Path, ticlm: Command) -> None:
