@@ -48,7 +48,7 @@ def _of(view: View) -> Iterator[dict[str, Any]]:
     for place in periods:
         label = view.evaluated[place]
         if label in texts:
-            found[label] = _apart(*texts[label])
+            found[label] = stratified([_sums(*texts[label])])
         else:
             alone = np.full(len(names) - 1, np.nan)
             found[label] = (values[1:, place] - values[0, place], alone, alone)
@@ -94,7 +94,7 @@ def _texts(view: View, names: Sequence[str]) -> Texts:
         losses = np.array([[one["nll"] for one in of] for of in numbers]).T / (math.log(2) if is_bits else 1)
         sizes = np.array([[one["bytes" if is_bits else "tokens"] for one in of] for of in numbers]).T
         known = (sizes > 0).all(1)
-        if known.any():
+        if known.any() and (sizes == sizes[:, :1]).all():  # cut to some tokens, two tokenizers read other bytes
             found[str(label)] = losses[known], sizes[known]
     return found
 
@@ -102,10 +102,6 @@ def _texts(view: View, names: Sequence[str]) -> Texts:
 def _sums(losses: Array, sizes: Array) -> tuple[Array, Array]:
     """Return the differences from the first model, and what they are counted per: float64[texts, models - 1].
 
-    All models count the same bytes of a text, and with one tokenizer the same tokens.
+    All models count the same bytes of a text, or with one tokenizer the same tokens.
     """
     return losses[:, 1:] - losses[:, :1], sizes[:, 1:]
-
-
-def _apart(losses: Array, sizes: Array) -> tuple[Array, Array, Array]:
-    return paired(*_sums(losses, sizes))

@@ -29,6 +29,7 @@ INTERVALS = (
     "In brackets is the 95 % interval, a paired bootstrap over {}; if it leaves out 0, the difference is bold. The "
     "mean gives every period the same weight."
 )
+OVER_TEXTS = "texts within each period (over periods, where one of a mean has a single text)"
 
 
 def part(results: Sequence[StudyResult], views: Sequence[Sequence[View]]) -> Part:
@@ -62,7 +63,8 @@ def by_source(views: Sequence[View], apart: Apart) -> Section:
         if not own:
             continue
         cells = views[0].study.cells
-        sizes = cells[(cells["task"] == task) & (cells["source"] != "")].groupby("source")["n"].sum().to_dict()
+        counted = cells[(cells["task"] == task) & (cells["source"] != "")].groupby("source")["n"].sum()
+        sizes = {str(source): float(n) for source, n in counted.items()}
         shown = [own[name] for name in largest(own, sizes)]
         lines = tuple(
             TextLine((view.source,), (*_values(view, None), *_differences(view, apart, "")), method="")
@@ -201,7 +203,7 @@ def _notes(view: View) -> Iterator[str]:
         several = "The models have one tokenizer, so nats per token are compared; b" if len(view.methods) > 1 else "B"
         yield f"{several}ehind the stroke are bits per byte."
     if len(view.methods) > 1:
-        yield INTERVALS.format("texts, drawn within each period" if _texts(view) else "periods")
+        yield INTERVALS.format(OVER_TEXTS if _texts(view) else "periods")
 
 
 def _sentences(view: View, apart: Apart) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from ticlm.core.store import Store
 from ticlm.platform.analysis.matrix import views
 from ticlm.platform.analysis.models.differences import PRESET, model_differences
 from ticlm.platform.analysis.summary import summarize
+from ticlm.platform.display.text_tables import records
 from ticlm.platform.eval import folder as scoring
 from ticlm.platform.results import of_models
 from ticlm.platform.results.of_models import ScoredModel
@@ -82,20 +84,21 @@ def test_a_model_is_a_method_with_a_cell_for_each_period_and_source(
 
 def test_the_mean_of_the_summary_is_that_over_all_periods(alike: StudyResult) -> None:
     table = summarize([alike], PRESET)
-    table = table[table["source"] == ""].set_index("method")
+    rows = {row["method"]: row for row in records(table[table["source"] == ""])}
     for one in views(alike)[0].methods:
-        assert table.loc[one.method.name, "in_distribution"] == pytest.approx(one.values.mean())
-        assert np.isnan(table.loc[one.method.name, "backward"]) and np.isnan(table.loc[one.method.name, "forward"])
+        row = rows[one.method.name]
+        assert row["in_distribution"] == pytest.approx(one.values.mean())
+        assert np.isnan(row["backward"]) and np.isnan(row["forward"])
 
 
 def test_differences_are_those_of_the_values_with_intervals_over_texts(alike: StudyResult) -> None:
     whole = views(alike)[0]
-    frame = model_differences([whole]).set_index("period")
+    rows = records(model_differences([whole]))
     apart = whole.methods[1].values[0, 0] - whole.methods[0].values[0, 0]
-    assert frame.loc[list(MONTHS), "difference"].to_numpy() == pytest.approx(apart)
-    assert frame.loc["", "difference"] == pytest.approx(apart.mean())
-    assert (frame["low"] <= frame["difference"]).all() and (frame["difference"] <= frame["high"]).all()
-    assert frame["texts"].tolist() == [4, 4, 4, 12]
+    assert [row["period"] for row in rows] == [*MONTHS, ""]
+    assert [row["difference"] for row in rows] == pytest.approx([*apart, apart.mean()])
+    assert all(row["low"] <= row["difference"] <= row["high"] for row in rows)
+    assert [row["texts"] for row in rows] == [4, 4, 4, 12]
 
 
 def test_two_tokenizers_are_compared_in_bits_per_byte(
@@ -104,19 +107,16 @@ def test_two_tokenizers_are_compared_in_bits_per_byte(
     store, (deep, _, other) = models
     mixed = of_models.study_result("mixed", [deep, other], store)
     assert alike.metric("texts@1").name == "nll" and mixed.metric("texts@1").name == "bits-per-byte"
-    frame = model_differences(views(mixed)[:1])
     whole = views(mixed)[0]
-    assert frame["difference"].iloc[0] == pytest.approx(
+    assert records(model_differences([whole]))[0]["difference"] == pytest.approx(
         whole.methods[1].values[0, 0, 0] - whole.methods[0].values[0, 0, 0]
     )
 
 
 def test_without_kept_losses_the_interval_is_over_periods(alike: StudyResult) -> None:
-    from dataclasses import replace
-
-    frame = model_differences(views(replace(alike, predictions=None))[:1]).set_index("period")
-    assert frame.loc[list(MONTHS), "low"].isna().all() and frame["texts"].isna().all()
-    assert frame.loc["", "low"] <= frame.loc["", "difference"] <= frame.loc["", "high"]
+    *months, whole = records(model_differences(views(replace(alike, predictions=None))[:1]))
+    assert all(np.isnan(row["low"]) and row["texts"] is None for row in months)
+    assert whole["low"] <= whole["difference"] <= whole["high"]
 
 
 def test_a_model_is_called_by_the_end_of_its_name_that_tells_it_apart(models: tuple[Store, list[ScoredModel]]) -> None:

@@ -15,9 +15,19 @@ def texts(number: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return random.normal(0.1, 0.5, (number, 1)) * sizes, sizes
 
 
-def test_one_stratum_is_drawn_as_ever() -> None:
-    sums, sizes = texts(12, 0)
-    assert np.array_equal(stratified([(sums, sizes)]), paired(sums, sizes))
+def test_few_units_of_a_stratum_do_not_make_the_interval_too_narrow() -> None:
+    """Of 24 months with three texts each: 95 % intervals of a true difference of 0.1 hold it in 53 of 60 trials."""
+    held = 0
+    for trial in range(60):
+        _, low, high = stratified([texts(3, 1000 * trial + month) for month in range(24)])
+        held += bool(low[0] <= 0.1 <= high[0])
+    assert held >= 53, held
+
+
+def test_a_stratum_of_one_unit_makes_the_strata_the_units() -> None:
+    strata = [texts(1, 1), texts(8, 2), texts(15, 3)]
+    means = np.stack([sums.sum(0) / sizes.sum(0) for sums, sizes in strata])
+    assert np.array_equal(stratified(strata), paired(means, np.ones_like(means)))
 
 
 def test_the_mean_over_strata_is_that_of_a_plain_bootstrap_within_each() -> None:
@@ -29,7 +39,7 @@ def test_the_mean_over_strata_is_that_of_a_plain_bootstrap_within_each() -> None
     for _ in range(RESAMPLES // 2):
         each = []
         for sums, sizes in strata:
-            picks = random.integers(0, len(sums), len(sums))
+            picks = random.integers(0, len(sums), len(sums) - 1)
             each.append(sums[picks].sum() / sizes[picks].sum())
         drawn.append(np.mean(each))
     spread = high[0] - low[0]

@@ -135,7 +135,8 @@ class Widest(Tables):
         yield "task", self.task
 
     def part(self, study):
-        rows = [{"model": one.method.name, "range": float(one.values.max() - one.values.min())} for one in views(study)[0].methods]
+        models = views(study)[0].methods
+        rows = [{"model": one.method.name, "range": float(one.values.max() - one.values.min())} for one in models]
         return Part("Widest", {"widest": as_frame(rows, ("model", "range"))})
 """
 
