@@ -3,6 +3,7 @@ the same weights, tokens, windows and prefix.
 
     python benchmarks/rivals.py lm-eval
     python -m benchmarks.evaluation [documents choices] [--quick] [--threads 2]
+    python -m benchmarks.evaluation documents --model FOLDER --tokens 8000 --text FOLDER
 
 Numbers must agree for each document and each choice. The rival runs at the best of the batch sizes that are tried, our
 side at its default.
@@ -38,6 +39,8 @@ class Case:
     window: int
     tokens: int
     """Documents are taken until they hold so many."""
+    prefix: int = 0
+    """The token before each document."""
 
 
 CASES = (
@@ -54,10 +57,17 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--text", type=Path, default=TEXT, help="folder of *.jsonl.gz with a `text` field")
+    parser.add_argument("--model", type=Path, help="a model folder, in place of models of random weights")
+    parser.add_argument("--tokens", type=int, default=8000, help="with --model: tokens that are scored")
     parser.add_argument("--side", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.side:
         ours(arguments.side, arguments.threads)
+        return
+    if arguments.model:
+        with tempfile.TemporaryDirectory() as folder:
+            case = prepared(arguments.model, Path(folder), arguments.text, arguments.tokens)
+            compare(case, Path(folder), "documents", arguments.threads, arguments.runs)
         return
     for case in QUICK if arguments.quick else CASES:
         with tempfile.TemporaryDirectory() as folder:
@@ -152,9 +162,28 @@ def prepare(case: Case, folder: Path, text: Path) -> None:
     (folder / "documents.json").write_text(json.dumps(encoded))
 
 
+def prepared(model: Path, folder: Path, text: Path, tokens: int) -> Case:
+    """Put a model and the documents as its tokens into `folder`; return the case, with the model's own window."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    (folder / "model").symlink_to(model.resolve())
+    tokenizer = AutoTokenizer.from_pretrained(folder / "model")
+    encoded: list[list[int]] = []
+    for document in texts(text):
+        encoded.append(tokenizer(document, add_special_tokens=False)["input_ids"])
+        if sum(map(len, encoded)) >= tokens:
+            break
+    (folder / "documents.json").write_text(json.dumps(encoded))
+    before = [token for token in (tokenizer.bos_token_id, tokenizer.eos_token_id) if token is not None]
+    config = AutoConfig.from_pretrained(folder / "model")
+    window, vocabulary = int(config.max_position_embeddings), int(config.vocab_size)
+    shape = (int(config.num_hidden_layers), int(config.hidden_size), vocabulary, window, tokens)
+    return Case(f"{model.name}: {shape[0]} x {shape[1]}, vocabulary {vocabulary:,}", *shape, prefix=before[0])
+
+
 def documents(tokens: list[list[int]], case: Case) -> dict[str, Any]:
     lengths = [len(document) for document in tokens]
-    return {"documents": tokens, "window": case.window, "prefix": 0, "tokens": lengths}
+    return {"documents": tokens, "window": case.window, "prefix": case.prefix, "tokens": lengths}
 
 
 def choices(tokens: list[list[int]], case: Case) -> dict[str, Any]:

@@ -82,9 +82,14 @@ def resolved(kind: type[S], name: str, folder: str, sets: Sequence[str] = ()) ->
     """Return a file with the settings of a `kind` as one mapping, merged into all that it extends and with `sets`
     applied, and its name for errors."""
     data, where = _read(kind, name, folder, ())
+    return changed(kind, data, sets), where
+
+
+def changed(kind: type[S], data: dict[str, Any], sets: Sequence[str]) -> dict[str, Any]:
+    """Apply changes such as `a.b=c` to the settings of a `kind`, and return them."""
     for assignment in sets:
         _assign(kind, data, assignment)
-    return data, where
+    return data
 
 
 def names(name: str, folder: str, key: str) -> bool:

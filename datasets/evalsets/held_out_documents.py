@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ticlm.core import paths
-from ticlm.core.accounting import Step
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError
-from ticlm.core.examples import Example
-from ticlm.core.fingerprint import hash64
 from ticlm.core.mixture import Split
-from ticlm.core.periods import Period
 from ticlm.core.reading.in_root import InRoot
 from ticlm.core.settings import Settings
 from ticlm.datasets.corpus.ledger.decided import NONE, Decided, recorded
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.splits import OPEN, SPLITS
+from ticlm.datasets.evalsets.dated_texts import TextSample, drawn
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
-from ticlm.datasets.examples.smallest import ALL, Smallest
 from ticlm.datasets.filters.date_line import DateLine
-from ticlm.datasets.filters.union import passed
-from ticlm.datasets.io.buckets import Buckets
-from ticlm.datasets.io.documents import Document, Input, Piece
+from ticlm.datasets.filters.union import Filter, passed
+from ticlm.datasets.io.documents import Document, Input
 
-BUCKETS = 64  # a task keeps a file open for each; a period is read from one of them
-OTHER_SPLIT, OUTSIDE = "in another split", "in a period that the corpus does not have"
+OTHER_SPLIT = "in another split"
 
 
 class HeldOutDocuments(Settings):
@@ -92,19 +85,12 @@ class HeldOutDocuments(Settings):
         return self._recipe.reader.inputs(self._recipe.periods)
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
-        buckets = context.buckets("read", BUCKETS)
-        pieces = [piece for entry in context.inputs for piece in self._recipe.reader.pieces(entry)]
-        decided = self._decided(tuple(self._corpus.periods))
-        work = partial(_read, buckets, self, self._recipe, decided, frozenset(self._corpus.periods), context.seed)
-        for _ in context.each("read", work, pieces, sum(entry.size for entry in context.inputs)):
-            pass
-        notes = {_writer(piece): buckets.about(_writer(piece)) for piece in pieces}
-        context.steps += Step.sum([(Step.model_validate(note["step"]),) for note in notes.values()])
-        for label, manifest in self._corpus.periods.items():
-            if label not in context.built:
-                draft = self._draft(buckets, manifest.period, notes)
-                if draft is not None:
-                    yield draft
+        labels = tuple(self._corpus.periods)
+        filters = tuple(step for step in self._recipe.filters if not isinstance(step, DateLine))
+        choose = partial(_held_out, self.split, self._recipe, self._decided(labels), filters)
+        sample = TextSample(self._recipe.reader, self._recipe.periods, frozenset(labels), self.documents, self.chars)
+        periods = [manifest.period for manifest in self._corpus.periods.values()]
+        yield from drawn(sample, context, periods, choose, "held-out documents")
 
     def _decided(self, labels: tuple[str, ...]) -> Decided | None:
         """Return the splits that the corpus has decided; None if the ids of documents decide."""
@@ -112,24 +98,19 @@ class HeldOutDocuments(Settings):
             return None
         return functools.reduce(Decided.and_then, (recorded(self._corpus.store, label) for label in labels), NONE)
 
-    def _draft(self, buckets: Buckets, period: Period, notes: Mapping[str, Any]) -> PeriodDraft | None:
-        writers = [name for name, note in notes.items() if period.label in note["periods"]]
-        chosen = Smallest(ALL if self.documents is None else self.documents)
-        for key, value in buckets.read(buckets.of(period.label), writers):
-            if key == period.label:
-                chosen.add(value["hash"], {name: one for name, one in value.items() if name != "hash"})
-        if not writers:
-            return None
-        found = sum(notes[name]["periods"][period.label] for name in writers)
-        examples = [Example(**value) for _, value in chosen.in_order()]
-        left = {"not sampled": found - len(examples)} if found > len(examples) else {}
-        step = Step(name="held-out documents", read=found, dropped=left)
-        inputs = tuple(dict.fromkeys(notes[name]["path"] for name in writers))
-        return PeriodDraft(period, {"all": examples}, steps=(step,), inputs=inputs)
 
-
-def _writer(piece: Piece) -> str:
-    return f"{hash64(piece.model_dump_json()):016x}"
+def _held_out(
+    split: Split,
+    recipe: CorpusRecipe,
+    decided: Decided | None,
+    filters: tuple[Filter, ...],
+    document: Document,
+) -> Document | str:
+    """Return a document as the corpus's filters leave it, or the reason why it is none of the split's."""
+    if _split(recipe, decided, document) != split:
+        return OTHER_SPLIT
+    result = passed(document, filters)
+    return str(result.reason) if result.document is None else result.document
 
 
 def _split(recipe: CorpusRecipe, decided: Decided | None, document: Document) -> Split | None:
@@ -137,58 +118,3 @@ def _split(recipe: CorpusRecipe, decided: Decided | None, document: Document) ->
         return recipe.split_of(document)
     found = int(decided.of(np.array([recipe.key_of(document)], np.uint64))[0])
     return None if found == OPEN else SPLITS[found]
-
-
-def _read(
-    buckets: Buckets,
-    setting: HeldOutDocuments,
-    recipe: CorpusRecipe,
-    decided: Decided | None,
-    labels: frozenset[str],
-    seed: int,
-    piece: Piece,
-) -> None:
-    """Stage the held-out documents of a piece that may be among those with the smallest hashes of their period."""
-    if buckets.is_written(_writer(piece)):
-        return
-    dropped: Counter[str] = Counter()
-    periods: Counter[str] = Counter()
-    chosen: dict[str, Smallest] = {}
-    read = 0
-    most = ALL if setting.documents is None else setting.documents
-    filters = tuple(step for step in recipe.filters if not isinstance(step, DateLine))
-    for outcome in recipe.reader.read(piece):
-        if isinstance(outcome, Step):  # it counts parts of texts
-            continue
-        read += 1
-        period = None if outcome.timestamp is None else recipe.periods.place(outcome.timestamp)
-        if not isinstance(outcome, Document):
-            dropped[outcome.reason] += 1
-        elif period is None or period.label not in labels:
-            dropped[OUTSIDE] += 1
-        elif _split(recipe, decided, outcome) != setting.split:
-            dropped[OTHER_SPLIT] += 1
-        else:
-            result = passed(outcome, filters)
-            if result.document is None:
-                dropped[str(result.reason)] += 1
-                continue
-            periods[period.label] += 1
-            value = _example(result.document, setting.chars)
-            place = hash64(f"{seed}\0{result.document.id}\0{result.document.text}") >> 1
-            chosen.setdefault(period.label, Smallest(most)).add(place, value)
-    with buckets.writing(_writer(piece)) as into:
-        for label, one in chosen.items():
-            for place, value in one.in_order():
-                into.add(label, value | {"hash": place})
-        step = Step(name="documents", read=read, dropped=dict(sorted(dropped.items())))
-        into.about = {"step": step.model_dump(), "periods": periods, "path": piece.input.path}
-
-
-def _example(document: Document, chars: int) -> dict[str, Any]:
-    return {
-        "id": document.id,
-        "text": document.text[:chars],
-        "source": document.source,
-        "about": {"date": f"{document.timestamp:%Y-%m-%d}"},
-    }

@@ -23,6 +23,7 @@ from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
+from ticlm.datasets.evalsets.dated_texts import DatedTexts
 from ticlm.datasets.evalsets.evolving_questions import EvolvingQuestions
 from ticlm.datasets.evalsets.files import ExampleFiles
 from ticlm.datasets.evalsets.held_out_documents import HeldOutDocuments
@@ -56,6 +57,7 @@ Tagging = Sequence[tuple[WordTaggers, WordTags]]
 AnyBuilder = Annotated[
     ExampleFiles
     | HeldOutDocuments
+    | DatedTexts
     | TicWiki
     | WikiQuestions
     | WikiRevisions

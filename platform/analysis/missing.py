@@ -38,11 +38,11 @@ def _silent_sources(study: StudyResult, of: Sequence[View]) -> Iterator[str]:
         held_out = {view.source for view in views}
         # Subsets of the train text need not be the sources by which held-out text is told apart.
         silent = len(trained - held_out) if trained & held_out else 0
-        told = []
+        told, text = [], "text" if study.of_models else "held-out text"
         if gaps:
             worst = max(gaps, key=lambda name: (gaps[name], name))
             told.append(
-                f"{len(gaps):,} of {len(views) + silent:,} sources have no held-out text in some periods, and are "
+                f"{len(gaps):,} of {len(views) + silent:,} sources have no {text} in some periods, and are "
                 f"compared over the other periods (e.g. {worst}: none in {gaps[worst]} of {len(views[0].evaluated)})"
             )
         if silent:

@@ -103,6 +103,26 @@ def paired(sums: Array, counts: Array, seed: int = 0) -> tuple[Array, Array, Arr
     return whole, low, high
 
 
+def stratified(strata: Sequence[tuple[Array, Array]]) -> tuple[Array, Array, Array]:
+    """Return the mean over strata of each quantity's mean in them, and the ends of its percentile interval.
+
+    Each stratum has sums and counts [unit, quantity], counts above 0. Of its n units n − 1 are drawn, all quantities
+    alike: a draw of n would make the variance (n − 1) / n of what it is, which counts where a stratum has few units
+    (Rao and Wu, 1988). If one has a single unit, the strata are drawn instead.
+    """
+    means = np.stack([sums.sum(0) / counts.sum(0) for sums, counts in strata])
+    if any(len(sums) < 2 for sums, _ in strata):
+        return paired(means, np.ones_like(means))
+    drawn = np.zeros((RESAMPLES, means.shape[1]))
+    for number, (sums, counts) in enumerate(strata):  # a seed each: strata of one size would be drawn alike
+        units = len(sums)
+        picked = np.random.default_rng(number).multinomial(units - 1, np.full(units, 1 / units), RESAMPLES)
+        weights = picked.astype(float)
+        drawn += _product(weights, sums) / _product(weights, counts) / len(strata)
+    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return means.mean(0), low, high
+
+
 def sums_apart(pairs: Sequence[tuple[Matrix, Matrix]], masks: Sequence[Mask]) -> tuple[Array, NDArray[np.int64]]:
     """Return the sums of the differences A − B of matrices over the checkpoints of each evaluated period, and how many
     of the cells in the mask both have: float64 and int64 [evaluated, pair]. AT_ONCE pairs are held at once."""

@@ -160,7 +160,7 @@ def _core(study: StudyResult, method: str) -> Row:
     core = rows[(rows["method"] == method) & (rows["metric"] == "core") & (rows["source"] == "")]
     if not len(core):
         return {"core": np.nan, "core_std": np.nan, "core_trained": "", "core_is_last": True}
-    last = max(core["trained"], key=study.timeline.index)
+    last = study.checkpoints[-1] if study.of_models else max(core["trained"], key=study.timeline.index)
     values = core.loc[core["trained"] == last, "value"].to_numpy(float)
     std = float(values.std(ddof=1)) if len(values) > 1 else np.nan
     where = {"core_trained": last, "core_is_last": last == study.checkpoints[-1]}

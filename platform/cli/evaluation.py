@@ -37,58 +37,85 @@ PROMPT = 100
 """Characters of a prompt above a table."""
 
 
+Names = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="STUDY|MODEL…",
+        help="A study; with --tasks or --texts, models: folders, URIs, STUDY/METHOD@PERIOD, ids of rounds, ORG/NAME.",
+        autocompletion=completion.models,
+    ),
+]
+Tasks = Annotated[
+    str | None,
+    typer.Option("--tasks", metavar="FILE", help="Score models on these tasks: a YAML file, a URI, or `core`."),
+]
+Texts = Annotated[
+    list[str] | None,
+    typer.Option("--texts", metavar="FILES|FOLDER", help="Score models on dated texts, by period; repeatable."),
+]
+Step = Annotated[str, typer.Option("--step", metavar="month|quarter|year", help="With --texts: length of a period.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="With --texts: most texts of a period, a seeded sample.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Of models, print the scores as JSON.")]
+By = Annotated[str, typer.Option("--by", metavar="period|source", help="Of models: `source` shows sources of text.")]
+Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Of models: also write every score here.")]
+Page = Annotated[
+    Path | None,
+    typer.Option("--page", metavar="FILE", help="Of models: write the page here, not into reports/ of the root."),
+]
+Again = Annotated[
+    str | None,
+    typer.Option(
+        "--again", metavar="METHOD@PERIOD", help="Score a checkpoint of the study again, and show both scores."
+    ),
+]
+On = Annotated[str | None, typer.Option("--on", metavar="PERIOD", help="With --again: only on this period.")]
+Task = Annotated[str | None, typer.Option("--task", metavar="TASK", help="With --again: only by this task.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="With --again: the run of this seed.")]
+
+
 def evaluate(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="STUDY|MODEL",
-            help="A study; with --tasks, a model: a folder, a URI, STUDY/METHOD@PERIOD, a round's id, ORG/NAME.",
-            autocompletion=completion.models,
-        ),
-    ],
+    names: Names,
     root: Root = "runs",
     set_: Sets = None,
-    tasks: Annotated[
-        str | None,
-        typer.Option("--tasks", metavar="FILE", help="Score a model on these tasks: a YAML file, a URI, or `core`."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="With --tasks, print the scores as JSON.")] = False,
-    by: Annotated[
-        str, typer.Option("--by", metavar="period|source", help="With --tasks: `source` prints all, in every period.")
-    ] = "period",
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="With --tasks: also write every score here.")
-    ] = None,
+    tasks: Tasks = None,
+    texts: Texts = None,
+    step: Step = "month",
+    limit: Limit = 100,
+    by: By = "period",
+    as_json: AsJson = False,
+    csv: Csv = None,
+    page: Page = None,
     modules: Modules = None,
     trust: Trust = None,
-    again: Annotated[
-        str | None,
-        typer.Option(
-            "--again", metavar="METHOD@PERIOD", help="Score a checkpoint of the study again, beside what is kept."
-        ),
-    ] = None,
-    on: Annotated[str | None, typer.Option("--on", metavar="PERIOD", help="With --again: only on this period.")] = None,
-    task: Annotated[str | None, typer.Option("--task", metavar="TASK", help="With --again: only by this task.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="With --again: the run of this seed.")] = None,
+    again: Again = None,
+    on: On = None,
+    task: Task = None,
+    seed: Seed = None,
 ) -> None:
-    """Score the cells of a study that have no value yet; with --tasks, score a model without a study.
+    """Score the cells of a study that have no value yet; with --tasks or --texts, score models without a study.
 
-    With --again, score cells that have a value once more, show both, and keep everything as it is.
+    Several models are compared with the first one, period by period, in the terminal and on a page. With --again, score
+    cells that have a value once more, show both, and keep everything as it is.
     """
-    from ticlm.core.settings import build_command
-
     _import(modules, trust)
-    if tasks is not None:
+    if tasks is not None or texts:
+        from ticlm.platform.cli.models import scores
+
         if again is not None:
-            raise InputError("--again scores a checkpoint of a study by the study's tasks: leave out --tasks")
-        _score_folder(name, tasks, root, set_, as_json, by, csv)
+            raise InputError("--again scores a checkpoint by its study's tasks: leave out --tasks and --texts")
+        asked = scores.ScoresAsked(tasks, tuple(texts or ()), step, limit, by, as_json, csv, page)
+        scores.score(names, asked, root, set_ or ())
         return
-    if by != "period" or csv is not None:
-        raise InputError("--by and --csv show the scores of a model: give --tasks FILE too; a study has ticlm report")
-    if (Path(name).expanduser() / "config.json").is_file():
-        raise InputError(f"{name} is a model folder: say what to ask it with --tasks FILE")
-    made = plan_of(name, root, set_)
+    if by != "period" or csv is not None or page is not None:
+        raise InputError(
+            "--by, --csv and --page show the scores of models: give --tasks FILE or --texts FILES too; a study has "
+            "ticlm report"
+        )
+    _check_study(names)
+    made = plan_of(names[0], root, set_)
     if made.corpus is None:
+        from ticlm.core.settings import build_command
+
         raise InputError(f"corpus {made.study.corpus}: not there; build it with: {build_command(made.study.corpus)}")
     if again is not None:
         _score_again(made, again, on, task, seed)
@@ -96,6 +123,15 @@ def evaluate(
     if not (on is None and task is None and seed is None):
         raise InputError("--on, --task and --seed say what to score again: give --again METHOD@PERIOD too")
     _score_study(made)
+
+
+def _check_study(names: Sequence[str]) -> None:
+    """Raise InputError if these names are those of models, which need to be told what to ask."""
+    ask = "say what to ask with --tasks FILE or --texts FILES"
+    if folder := next((name for name in names if (Path(name).expanduser() / "config.json").is_file()), None):
+        raise InputError(f"{folder} is a model folder: {ask}")
+    if len(names) > 1:
+        raise InputError(f"{len(names)} names: ticlm eval scores one study at a time; of models, {ask}")
 
 
 def _score_study(made: Plan) -> None:
@@ -130,47 +166,6 @@ def _import(modules: list[str] | None, commit: str | None) -> None:
         hub.trust(commit)
     for name in modules or ():
         extensions.module_at(name)
-
-
-def _score_folder(
-    name: str, tasks: str, root: str, sets: list[str] | None, as_json: bool, by: str, csv: Path | None
-) -> None:
-    from dataclasses import replace
-
-    from ticlm.core import hub, settings
-    from ticlm.core.lease import lease
-    from ticlm.core.progress import SILENT
-    from ticlm.core.store import Store
-    from ticlm.platform.cli.console import bars, console, say
-    from ticlm.platform.eval import folder
-
-    if by not in ("period", "source"):
-        raise InputError(f"--by must be period or source, got {by}")
-    if csv is not None and not csv.expanduser().absolute().parent.is_dir():
-        raise InputError(f"--csv {csv}: the folder {csv.parent} is not there")
-    if csv is not None and csv.expanduser().is_dir():
-        raise InputError(f"--csv {csv}: a folder; give a file, such as {csv / 'scores.csv'}")
-    scoring = settings.load(folder.Scoring, tasks, folder.FOLDER, sets or ())
-    store = Store(absolute(root))
-    work = folder.unit(store, name, scoring)
-    with lease(store, f"eval {name}"), bars() as show:
-        folder.run(replace(work, lease=store.lease), SILENT if as_json else show)
-    rows = folder.scores(work)
-    if csv is not None:
-        from ticlm.platform.report.csv_file import write_csv
-
-        write_csv(folder.frame(rows), csv.expanduser())
-    if as_json:
-        print(folder.as_json(work, rows))
-        return
-    say(f"Scores of {name if hub.parse(name) is None else hub.shown(work.folder)}")
-    shown, left = folder.summed(rows) if by == "period" else (rows, 0)
-    console().print(folder.table(shown))
-    if len(shown) < len(rows):
-        rest = f", and {left:,} smaller ones" if left else ""
-        say(f"each source in each period{rest}: --by source, or --csv FILE")
-    for line in folder.notes(store, work, rows):
-        say(line)
 
 
 def generate(

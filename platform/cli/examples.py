@@ -51,6 +51,7 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
             "ticlm eval demo",
             "ticlm eval demo/replay-half@202306 --tasks tasks.yaml",
             "ticlm eval path/to/a/model --tasks core --json",
+            "ticlm eval path/to/a/model path/to/another --texts posts/ --limit 20",
         ),
     ),
     "status": ("manual.md", ("ticlm status", "ticlm status demo --json", "ticlm status --root s3://bucket/ticlm")),

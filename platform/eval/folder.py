@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from ticlm.core import hub, paths
 from ticlm.core.errors import InputError
@@ -23,6 +23,7 @@ from ticlm.platform.eval import fanout, model_folder
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells
 from ticlm.platform.eval.fanout import counted
 from ticlm.platform.study import data as corpora
+from ticlm.platform.study.tables import AnyTables, check_tables
 from ticlm.platform.study.written.places import uri_of
 from ticlm.platform.tasks.base import Measurement, Task
 from ticlm.platform.tasks.cells.cell import Compute
@@ -54,6 +55,8 @@ class Scoring(Settings):
     """Rows that are scored at once."""
     threads: int = Field(1, gt=0)
     """CPU threads of torch."""
+    tables: tuple[AnyTables, ...] = ()
+    """Further tables and charts of the page, as those of a study."""
 
     @field_validator("evaluations")
     @classmethod
@@ -63,6 +66,11 @@ class Scoring(Settings):
         if twice is not None:
             raise ValueError(f"{twice} is named twice; give each its own name")
         return tasks
+
+    @model_validator(mode="after")
+    def _of_these_tasks(self) -> Scoring:
+        check_tables(self.tables, self.evaluations, ())
+        return self
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from ticlm.core import hub, paths
 from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
 from ticlm.core.integrity.records import read_record
 from ticlm.core.reading import own_faults
 from ticlm.core.reading.near import hint
@@ -187,3 +189,21 @@ def objective(folder: str) -> AnyObjective:
         what = "an encoder-decoder that writes text" if endings is SEQ2SEQ else "a causal language model"
         raise InputError(f"{folder} is a {names[0]}, not {what}")
     return folder_files.objective(store)
+
+
+def tokenizer(folder: str) -> str:
+    """Return the hash of a model folder's tokenizer; "" if it has none. Two folders with one hash cut texts alike."""
+    store = Store(folder)
+    if store.exists("tokenizer.json"):
+        return store.sha256("tokenizer.json")
+    names = [name for name in store.walk() if name.endswith((*TOKENIZERS, "vocab.json"))]
+    return fingerprint(tuple((name, store.sha256(name)) for name in sorted(names))) if names else ""
+
+
+def parameters(folder: str) -> int:
+    """Return the number of weights in the safetensors files of a model folder; 0 if it has none. Weights that two
+    layers share are counted once, as they are stored once."""
+    store = Store(folder)
+    files = [name for name in store.walk() if name.endswith(".safetensors")]
+    tensors = (entry for name in files for entry in folder_files.header(store, name)[1].values())
+    return sum(math.prod(entry["shape"]) for entry in tensors)

@@ -60,7 +60,7 @@ def render(
         answers=report.answers,
         not_compared=report.not_compared,
         explained=words.explained(results, report.summary),
-        explanations=words.explanations(results, report.summary),
+        explanations=words.explanations(results, report.summary) if report.trained else [],
         missing=report.missing,
         external_inputs=_outside(results),
         pictures=pictures({**data, "studies": shown}) if drawn is None else drawn,
@@ -81,10 +81,10 @@ def _of_tables(report: Report) -> dict[str, object]:
     titles = {score: words.column_title(score, names) for score in every}
     commands = row_commands(results)
     as_table = partial(as_text, titles=titles, commands=commands)
-    parts = parts_table(results, summary)
+    parts = parts_table(report.trained, summary)
     return {
         "color": named,
-        "tables": list(map(as_table, tables(results, summary, main))),
+        "tables": list(map(as_table, tables(results, summary, main))) if report.trained else [],
         "source_tables": list(map(as_table, tables(results, summary, by_source, only_scores=True))),
         "other_sources": report.other_sources,
         "parts": None if parts is None else as_table(parts),
@@ -96,7 +96,7 @@ def _of_tables(report: Report) -> dict[str, object]:
         "further": _sections([one for one in report.sections if not (one.is_first or one.is_second)], report, named),
         "row_commands": commands,
         "legend": legend(summary[summary["source"] == ""] if any(not one.source for one in every) else summary),
-        "conventions": _conventions(report.preset, rows) if every else [],
+        "conventions": _conventions(report.preset, rows) if every and report.trained else [],
         "relative": bool(rows["relative"].all()),
     }
 
@@ -109,7 +109,7 @@ def _sections(sections: Sequence[Section], report: Report, colors: Mapping[str, 
 
 def _of_charts(report: Report, shown: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     """Return which charts there are."""
-    drawn = [study for study, of in zip(report.results, report.views) if of]
+    drawn = [study for study, of in zip(report.results, report.shown_views) if of]
     return {
         "has_views": bool(drawn),
         "has_charts": bool(drawn) or any(one.charts for one in report.sections),
@@ -161,6 +161,11 @@ def _lead(results: Sequence[StudyResult]) -> str:
     parts = []
     for study in results:
         named = f"{study.name}: " if len(results) > 1 else ""
+        if study.of_models:
+            models, periods = _plural(study.methods, "model"), _plural(study.evaluated, "period")
+            first, last = words.period(study.evaluated[0]), words.period(study.evaluated[-1])
+            parts.append(f"{named}{models} scored on {periods}, {first} to {last}.")
+            continue
         axes = _plural(study.checkpoints, "checkpoint")
         axes += f" scored on {_plural(study.evaluated, 'period')}" if len(study.cells) else ""
         span = f"{words.period(study.timeline.labels[0])} to {words.period(study.timeline.labels[-1])}"

@@ -71,7 +71,7 @@ class Report:
         """A sentence for each study that says who won, by how much, at what cost, and those of the parts."""
         from ticlm.platform.display.answer import answers, with_sentences
 
-        own = answers(self.results, self.summary, self.differences)
+        own = answers([study for study in self.results if not study.of_models], self.summary, self.differences)
         whole = with_sentences(own, [one for part in self.parts for one in part.sentences])
         return [*whole, *across_studies.sentences(self.compared)]
 
@@ -107,11 +107,25 @@ class Report:
     def parts(self) -> list[Part]:
         """What each benchmark adds, in the order of the page (papers/together/parts.py)."""
         from ticlm.platform.display import ages
+        from ticlm.platform.display.models import part as models
         from ticlm.platform.papers.tic_lm.part import part, without_periods
         from ticlm.platform.papers.together.parts import parts
 
-        own = self.results, self.summary
-        return parts(self.results, [part(*own), ages.part(self.results, self.views)], [without_periods(*own)])
+        of_models = [models.part(self.results, self.views)] if len(self.trained) < len(self.results) else []
+        if not self.trained:
+            return parts(self.results, of_models)
+        own = self.trained, self.summary
+        aged = ages.part(self.trained, self._trained_views)
+        return parts(self.results, [*of_models, part(*own), aged], [without_periods(*own)])
+
+    @property
+    def trained(self) -> list[StudyResult]:
+        """The studies whose models were trained period after period; not those of models from anywhere."""
+        return [study for study in self.results if not study.of_models]
+
+    @property
+    def _trained_views(self) -> list[tuple[View, ...]]:
+        return [of for study, of in zip(self.results, self.views) if not study.of_models]
 
     @cached_property
     def printed(self) -> tuple[Part, list[str]] | None:
@@ -132,13 +146,15 @@ class Report:
 
     @property
     def _every_column(self) -> list[TableColumn]:
-        return list(dict.fromkeys(TableColumn(view.task, view.source) for of in self.views for view in of))
+        return list(dict.fromkeys(TableColumn(view.task, view.source) for of in self._trained_views for view in of))
 
     @property
     def shown_views(self) -> list[tuple[View, ...]]:
-        """The views of each study that tables and charts show, in the order of `columns`."""
+        """The views of each study that matrices and their charts show, in the order of `columns`; none of models, whose
+        one checkpoint has no period."""
         place = {column: k for k, column in enumerate(self.columns)}
-        by_column = [{TableColumn(view.task, view.source): view for view in of} for of in self.views]
+        shown = [() if study.of_models else of for study, of in zip(self.results, self.views)]
+        by_column = [{TableColumn(view.task, view.source): view for view in of} for of in shown]
         return [tuple(of[column] for column in sorted(of.keys() & place, key=place.__getitem__)) for of in by_column]
 
     @property
@@ -151,8 +167,12 @@ class Report:
     @property
     def conventions(self) -> list[str]:
         """How the means are taken; empty where nothing needs to be said, as all tasks have the checkpoints' periods."""
-        same = all(list(view.evaluated) == list(view.study.checkpoints) for of in self.views for view in of)
-        return [] if same and self.preset == named() else self.preset.describe(self.summary["task"])
+        if not self.trained:
+            return []
+        same = all(list(view.evaluated) == list(view.study.checkpoints) for of in self._trained_views for view in of)
+        return (
+            [] if not self.trained or (same and self.preset == named()) else self.preset.describe(self.summary["task"])
+        )
 
     @property
     def files(self) -> dict[str, pd.DataFrame]:

@@ -27,9 +27,13 @@ class ReportRequest:
     """Whether the numbers that papers print stand beside ours."""
     all_pairs: bool = False
     """Whether every two methods are compared, however many there are."""
+    typed: str = ""
+    """The command that makes this report, if that is none of `ticlm report`."""
 
     def command(self, results: Sequence[StudyResult]) -> str:
         """Return the command that makes this report again from the same root."""
+        if self.typed:
+            return self.typed
         asked = [study.setup.request for study in results if study.setup is not None]
         words = ["ticlm", "report", *(one.named for one in asked)]
         for option, values in (

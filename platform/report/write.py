@@ -111,17 +111,18 @@ def as_json(report: Report) -> str:
 
     told = {"answers": [one.whole for one in report.answers]}
     frames = {"summary": report.summary, "differences": report.every_difference, **report.files}
-    static = {study.name: _records(study.static) for study in report.results if len(study.static)}
+    static = {study.name: records(study.static) for study in report.results if len(study.static)}
     lists = {
         "missing": report.missing,
         "not_compared": list(report.across.reasons),
         "outside": [line for study in report.results for line in study.external_inputs],
     }
-    whole = {name: _records(frame) for name, frame in frames.items()}
+    whole = {name: records(frame) for name, frame in frames.items()}
     return json.dumps({**told, **whole, "static": static, **lists}, indent=2, allow_nan=False, ensure_ascii=False)
 
 
-def _records(frame: pd.DataFrame) -> list[Row]:
+def records(frame: pd.DataFrame) -> list[Row]:
+    """Return the rows of a frame for JSON: a value that is no number is null."""
     rows = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
     return [dict(zip(frame.columns, row)) for row in rows]
 

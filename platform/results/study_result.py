@@ -136,6 +136,8 @@ class StudyResult:
     """(method, seed, trained) of the model that regret is relative to; None for raw values."""
     target_tokens: int
     """Nominal tokens of a continual run, initial round included."""
+    of_models: bool = False
+    """Whether its methods are models from anywhere: each has one checkpoint, which stands for all evaluated periods."""
     is_raw: bool = False
     """Whether the study's settings ask for raw values; then no model of another study becomes its reference either."""
     metrics: Mapping[str, TaskMetric] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from pydantic import Field
 from ticlm.core.errors import InputError
 from ticlm.core.mixture import Subset
 from ticlm.platform.tasks.answerer import Cut, TokenLosses
-from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Reads, Task
+from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Prediction, Reads, Task
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,6 +77,11 @@ class DocumentPerplexity(ReadingTask):
     with different tokenizers can be compared."""
 
     kind: Literal["document-perplexity"] = "document-perplexity"
+    keeps_losses: bool = False
+    """Whether the loss of each text is kept beside the means: two models are then compared text by text."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | (frozenset() if self.keeps_losses else {"keeps_losses"})
 
     def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
         import numpy as np
@@ -85,7 +90,10 @@ class DocumentPerplexity(ReadingTask):
 
         reasons: Counter[str] = Counter()
         nll, tokens, size, source = [], [], [], []
+        kept = list[Prediction]()
         for example, reading in self.readings(answerer, data, label, rows):
+            if self.keeps_losses:
+                kept.append(_loss(example, reading))
             if not reading.bytes:
                 reasons["no token to score"] += 1
                 continue
@@ -98,9 +106,24 @@ class DocumentPerplexity(ReadingTask):
             for name, chosen in by_source(source):
                 loss = (sums[chosen], counts[chosen])
                 per_token, bits = ratios(loss, (sums[chosen] / math.log(2), lengths[chosen]))
-                yield Measurement("nll", per_token.value, int(counts[chosen].sum()), per_token.stderr, name)
+                found = () if name else tuple(kept)
+                n = int(counts[chosen].sum())
+                yield Measurement("nll", per_token.value, n, per_token.stderr, name, predictions=found)
                 yield Measurement("bits-per-byte", bits.value, int(lengths[chosen].sum()), bits.stderr, name)
         yield from left_out(reasons)
+
+
+def _loss(example: Example, reading: TokenLosses) -> Prediction:
+    """Return what is kept of a text: its loss in nats, its tokens and its bytes. Of a text without a token all are 0,
+    so that the texts of every model are the same ones in the same order."""
+    import numpy as np
+
+    numbers = {
+        "nll": float(reading.losses.sum(dtype=np.float64)),
+        "tokens": float(len(reading.losses)),
+        "bytes": float(reading.bytes),
+    }
+    return Prediction(example.id, example.source, math.nan, math.nan, None, numbers)
 
 
 class NounPerplexity(ReadingTask):

@@ -74,4 +74,4 @@ def test_a_schema_goes_into_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 def test_again_has_no_tasks_of_its_own() -> None:
     with pytest.raises(InputError, match="leave out --tasks"):
-        evaluation.evaluate("demo", tasks="core", again="oracle@202301")
+        evaluation.evaluate(["demo"], tasks="core", again="oracle@202301")

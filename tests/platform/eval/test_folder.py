@@ -297,7 +297,9 @@ def test_the_command_prints_a_table_or_json(
         code, _, err = ticlm("--tasks", str(tmp_path / "tasks.yaml"), "--set", "compute=tf32")
         assert code == 2 and "the CPU has no TF32" in err and err.count("\n") == 1
     code, _, err = ticlm()
-    assert code == 2 and err == f"ticlm: {speaker} is a model folder: say what to ask it with --tasks FILE\n"
+    assert (
+        code == 2 and err == f"ticlm: {speaker} is a model folder: say what to ask with --tasks FILE or --texts FILES\n"
+    )
     code, _, err = ticlm("--tasks", str(tmp_path / "nowhere.yaml"))
     assert code == 2 and "no such file" in err and err.count("\n") == 1
 
