@@ -23,6 +23,7 @@ from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
+from ticlm.datasets.evalsets.dated_facts.from_wikidata import DatedFacts
 from ticlm.datasets.evalsets.evolving_questions import EvolvingQuestions
 from ticlm.datasets.evalsets.files import ExampleFiles
 from ticlm.datasets.evalsets.held_out_documents import HeldOutDocuments
@@ -70,7 +71,8 @@ AnyBuilder = Annotated[
     | EvolvingQuestions
     | RetrievedContexts
     | TemporalWikiProbes
-    | TemporalWikiFiles,
+    | TemporalWikiFiles
+    | DatedFacts,
     Field(discriminator="kind"),
 ]
 
