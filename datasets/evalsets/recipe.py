@@ -24,6 +24,8 @@ from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
 from ticlm.datasets.evalsets.dated_facts.from_wikidata import DatedFacts
+from ticlm.datasets.evalsets.dated_facts.kairos import KairosQuestions
+from ticlm.datasets.evalsets.dated_facts.taqa import TaqaQuestions
 from ticlm.datasets.evalsets.evolving_questions import EvolvingQuestions
 from ticlm.datasets.evalsets.files import ExampleFiles
 from ticlm.datasets.evalsets.held_out_documents import HeldOutDocuments
@@ -72,7 +74,9 @@ AnyBuilder = Annotated[
     | RetrievedContexts
     | TemporalWikiProbes
     | TemporalWikiFiles
-    | DatedFacts,
+    | DatedFacts
+    | KairosQuestions
+    | TaqaQuestions,
     Field(discriminator="kind"),
 ]
 

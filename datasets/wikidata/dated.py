@@ -21,8 +21,8 @@ NO_ITEM = "not an item"
 
 
 class Months(NamedTuple):
-    """A date: the first and the last month that it may mean, as 12 * year + month - 1. They are the same unless the date
-    is coarser than a month."""
+    """A date: the first and the last month that it may mean, as 12 * year + month - 1, the same unless the date is
+    coarser than a month."""
 
     first: int
     last: int

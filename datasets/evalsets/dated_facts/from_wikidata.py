@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 
 from ticlm.core.accounting import Step
 from ticlm.core.fingerprint import fingerprint, hash64
-from ticlm.core.periods import span
 from ticlm.core.settings import Settings
 from ticlm.datasets.evalsets.dated_facts import staging
 from ticlm.datasets.evalsets.dated_facts.change import CHANGES, DatedChange, examples_of
