@@ -26,6 +26,7 @@ from ticlm.datasets.evalsets.ckl_probes import CklProbes
 from ticlm.datasets.evalsets.dated_facts.from_wikidata import DatedFacts
 from ticlm.datasets.evalsets.dated_facts.kairos import KairosQuestions
 from ticlm.datasets.evalsets.dated_facts.taqa import TaqaQuestions
+from ticlm.datasets.evalsets.dated_facts.world_facts import WorldFacts
 from ticlm.datasets.evalsets.evolving_questions import EvolvingQuestions
 from ticlm.datasets.evalsets.files import ExampleFiles
 from ticlm.datasets.evalsets.held_out_documents import HeldOutDocuments
@@ -75,6 +76,7 @@ AnyBuilder = Annotated[
     | TemporalWikiProbes
     | TemporalWikiFiles
     | DatedFacts
+    | WorldFacts
     | KairosQuestions
     | TaqaQuestions,
     Field(discriminator="kind"),
