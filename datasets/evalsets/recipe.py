@@ -23,7 +23,7 @@ from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
-from ticlm.datasets.evalsets.dated_facts.from_wikidata import DatedFacts
+from ticlm.datasets.evalsets.dated_facts.from_wikidata import WikidataFacts
 from ticlm.datasets.evalsets.dated_facts.kairos import KairosQuestions
 from ticlm.datasets.evalsets.dated_facts.taqa import TaqaQuestions
 from ticlm.datasets.evalsets.dated_facts.world_facts import WorldFacts
@@ -75,7 +75,7 @@ AnyBuilder = Annotated[
     | RetrievedContexts
     | TemporalWikiProbes
     | TemporalWikiFiles
-    | DatedFacts
+    | WikidataFacts
     | WorldFacts
     | KairosQuestions
     | TaqaQuestions,

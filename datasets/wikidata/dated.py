@@ -49,7 +49,9 @@ class DatedItem:
     statements: Mapping[str, Sequence[Held | str]]
 
 
-def dated_item(line: bytes, dating: Mapping[str, Dating], unless: Mapping[str, Sequence[str]], language: str) -> Any:
+def dated_item(
+    line: bytes, dating: Mapping[str, Dating], unless: Mapping[str, Sequence[str]], language: str
+) -> DatedItem | str:
     """Return the DatedItem on a line of a dump, or why there is none.
 
     Of its statements those whose property is in `dating` are read, by the qualifier that it says. Those with one of

@@ -42,7 +42,7 @@ class FactCaps(Settings):
     """Changes of a fact, at random."""
 
 
-class FactRules(Settings, identity="DatedFacts"):
+class FactRules(Settings, identity="WikidataFacts"):
     """What determines the facts of a dump, wherever its files are."""
 
     language: str
@@ -56,7 +56,7 @@ class FactRules(Settings, identity="DatedFacts"):
     caps: FactCaps
 
 
-class DatedFacts(Settings):
+class WikidataFacts(Settings):
     """Changes of facts in a dump of Wikidata: who followed whom as head of government, chief executive, coach …, and
     in which month.
 
@@ -89,7 +89,7 @@ class DatedFacts(Settings):
     """The most facts of a relation and changes of a fact."""
 
     @model_validator(mode="after")
-    def _known(self) -> DatedFacts:
+    def _known(self) -> WikidataFacts:
         every = packaged().relations | self.more
         if unknown := [name for name in self.relations if name not in every]:
             raise ValueError(f"relations has {unknown[0]!r}, which is none of {', '.join(every)}")

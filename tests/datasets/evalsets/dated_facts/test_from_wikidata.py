@@ -15,7 +15,7 @@ from ticlm.core import settings
 from ticlm.core.accounting import Step
 from ticlm.core.examples import Example, Examples
 from ticlm.datasets.evalsets import recipe as sets
-from ticlm.datasets.evalsets.dated_facts.from_wikidata import DatedFacts
+from ticlm.datasets.evalsets.dated_facts.from_wikidata import WikidataFacts
 from ticlm.datasets.evalsets.dated_facts.relations import packaged
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe, builds
 
@@ -192,7 +192,7 @@ def test_relations_of_ones_own(dump: str, tmp_path: Path) -> None:
 )
 def test_settings_that_cannot_be(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said.replace("(", r"\(").replace(")", r"\)")):
-        DatedFacts.model_validate({"dumps": ["a.json"]} | wrong)
+        WikidataFacts.model_validate({"dumps": ["a.json"]} | wrong)
 
 
 def test_each_packaged_prompt_reads_on_into_a_value() -> None:
