@@ -20,7 +20,7 @@ NAMELESS = "without label"
 NO_ITEM = "not an item"
 
 
-class Months(NamedTuple):
+class MonthRange(NamedTuple):
     """A date: the first and the last month that it may mean, as 12 * year + month - 1, the same unless the date is
     coarser than a month."""
 
@@ -33,8 +33,8 @@ class Held:
     """A value, when it began to hold, and when it ceased; `end` is None if that is not known, or has not happened."""
 
     value: StatementValue
-    start: Months
-    end: Months | None = None
+    start: MonthRange
+    end: MonthRange | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _dated(value: StatementValue, statement: Mapping[str, Any], by: Dating) -> H
     return Held(value, starts[0], end)
 
 
-def _dates(statement: Mapping[str, Any], qualifier: str) -> tuple[list[Months], bool]:
+def _dates(statement: Mapping[str, Any], qualifier: str) -> tuple[list[MonthRange], bool]:
     """Return the different readable dates of a qualifier, and whether there is any date, readable or not."""
     snaks = mapping(statement.get("qualifiers")).get(qualifier)
     listed = [mapping(snak) for snak in (snaks if isinstance(snaks, list) else [])]
@@ -113,7 +113,7 @@ def _dates(statement: Mapping[str, Any], qualifier: str) -> tuple[list[Months], 
     return sorted({found for time in times if (found := months(time)) is not None}), any(times)
 
 
-def months(time: Mapping[str, Any]) -> Months | None:
+def months(time: Mapping[str, Any]) -> MonthRange | None:
     """Return the months that a time may mean; None for one before Christ, or one that cannot be read."""
     moment, precision = time.get("time"), time.get("precision", YEAR)
     found = MOMENT.match(moment) if isinstance(moment, str) else None
@@ -122,7 +122,7 @@ def months(time: Mapping[str, Any]) -> Months | None:
     year, month = int(found["year"]), int(found["month"] or 0)
     if precision > YEAR:
         exact = 12 * year + month - 1
-        return Months(exact, exact) if 1 <= month <= 12 else None
+        return MonthRange(exact, exact) if 1 <= month <= 12 else None
     span = 10 ** (YEAR - max(precision, 0))  # a decade is written by any of its years, so that it may be the last one
     first = year if precision == YEAR else year - span + 1
-    return Months(12 * first, 12 * (year + span - 1) + 11)
+    return MonthRange(12 * first, 12 * (year + span - 1) + 11)

@@ -15,7 +15,7 @@ from ticlm.core.fingerprint import fingerprint, hash64
 from ticlm.core.settings import Settings
 from ticlm.datasets.evalsets.dated_facts import staging
 from ticlm.datasets.evalsets.dated_facts.change import CHANGES, DatedChange, examples_of
-from ticlm.datasets.evalsets.dated_facts.relations import Relation, packaged
+from ticlm.datasets.evalsets.dated_facts.relations import FactRelation, packaged
 from ticlm.datasets.evalsets.files import STANDS
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import OnePeriod, period_of
@@ -42,12 +42,12 @@ class FactCaps(Settings):
     """Changes of a fact, at random."""
 
 
-class FactRules(Settings, identity="WikidataFacts"):
+class FactRules(Settings):
     """What determines the facts of a dump, wherever its files are."""
 
     language: str
     names: tuple[str, ...]
-    relations: tuple[Relation, ...]
+    relations: tuple[FactRelation, ...]
     articles: tuple[str, ...]
     first: str
     last: str
@@ -75,7 +75,7 @@ class WikidataFacts(Settings):
     """Language of labels and aliases; where it has none, those for all languages (`mul`)."""
     relations: tuple[str, ...] = ()
     """Names of the relations to take; by default all of relations.yaml and all of `more`."""
-    more: dict[str, Relation] = Field(default_factory=dict)
+    more: dict[str, FactRelation] = Field(default_factory=dict)
     """Further relations by name, as relations.yaml has them."""
     first: OnePeriod = "200001"
     """The first month whose changes are taken."""
@@ -100,7 +100,7 @@ class WikidataFacts(Settings):
             raise ValueError(f"first and last are months (YYYYMM) in order, got {self.first} and {self.last}")
         return self
 
-    def _taken(self) -> dict[str, Relation]:
+    def _taken(self) -> dict[str, FactRelation]:
         every = packaged().relations | self.more
         return {name: every[name] for name in self.relations or every}
 

@@ -55,7 +55,7 @@ class KairosQuestions(Settings):
         return input_files(self.paths, records.SUFFIXES, "examples.paths")
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
-        by_years: dict[int, list[tuple[int, _Row]]] = {}
+        by_years: dict[int, list[tuple[int, _DatedQuestion]]] = {}
         dropped: Counter[str] = Counter()
         kept = 0
         for file, line, raw in by_year.rows(context, dropped):
@@ -80,7 +80,7 @@ class KairosQuestions(Settings):
             else:
                 context.steps[:] = Step.sum([context.steps, [step]])
 
-    def _of_year(self, year: int, rows: list[tuple[int, _Row]]) -> tuple[list[Example], Step]:
+    def _of_year(self, year: int, rows: list[tuple[int, _DatedQuestion]]) -> tuple[list[Example], Step]:
         """Return the questions of a year, and the count of those that are not asked."""
         dropped: Counter[str] = Counter()
         shots: list[str] = []
@@ -110,7 +110,7 @@ class KairosQuestions(Settings):
 
 
 @dataclass(frozen=True)
-class _Row:
+class _DatedQuestion:
     """A question, its values with their years in the order of the file, and its distractors."""
 
     id: str
@@ -124,7 +124,7 @@ class _Row:
         return [text for other, texts in self.values if other == year for text in texts]
 
 
-def _row(name: str, raw: dict[str, Any]) -> _Row | None:
+def _row(name: str, raw: dict[str, Any]) -> _DatedQuestion | None:
     """Return a row; None if its answers cannot be read."""
     listed = raw.get("multi_choice_answers")
     values: list[tuple[int, list[str]]] = []
@@ -142,10 +142,10 @@ def _row(name: str, raw: dict[str, Any]) -> _Row | None:
             values.append((year, texts))
     about = {key: by_year.plain(raw.get(key)) for key in ("subject", "relation")}
     rank = {} if raw.get("subject_rank") is None else {"subject-rank": str(raw["subject_rank"])}
-    return _Row(name, raw["question"].strip(), values, distractors, about | rank) if values else None
+    return _DatedQuestion(name, raw["question"].strip(), values, distractors, about | rank) if values else None
 
 
-def choice(row: _Row, year: int, line: int, most: int) -> tuple[list[str], str]:
+def choice(row: _DatedQuestion, year: int, line: int, most: int) -> tuple[list[str], str]:
     """Return the options of a question in their random order, and the one that is right."""
     random = Random(year + line)
     right = row.right(year)

@@ -13,7 +13,7 @@ from ticlm.core.settings import Settings
 from ticlm.datasets.wikidata.dated import Dating
 
 
-class Relation(Settings):
+class FactRelation(Settings):
     """A property of Wikidata, how its values are dated, and how a fact of it is asked."""
 
     property: str = Field(pattern=r"^P[0-9]+$")
@@ -48,7 +48,7 @@ class Relation(Settings):
 class PackagedRelations(Settings):
     """The relations in relations.yaml by name, and the words of names that take an article."""
 
-    relations: dict[str, Relation]
+    relations: dict[str, FactRelation]
     first: frozenset[str]
     last: frozenset[str]
 

@@ -16,10 +16,10 @@ from functools import partial
 
 from ticlm.core.accounting import Step
 from ticlm.core.fingerprint import hash64
-from ticlm.datasets.evalsets.dated_facts.relations import Relation
+from ticlm.datasets.evalsets.dated_facts.relations import FactRelation
 from ticlm.datasets.io.buckets import Buckets, BucketWriter
 from ticlm.datasets.io.documents import Input
-from ticlm.datasets.wikidata.dated import DatedItem, Held, Months, dated_item
+from ticlm.datasets.wikidata.dated import DatedItem, Held, MonthRange, dated_item
 from ticlm.datasets.wikidata.entities import each_entity
 from ticlm.datasets.wikidata.redirects import number_of
 from ticlm.datasets.wikidata.succession import successions
@@ -34,7 +34,7 @@ def writer(entry: Input) -> str:
 
 
 def read_statements(
-    into: Buckets, relations: Mapping[str, Relation], language: str, sitelinks: int, entry: Input
+    into: Buckets, relations: Mapping[str, FactRelation], language: str, sitelinks: int, entry: Input
 ) -> None:
     """Stage the dated statements of a file. Those of items with fewer `sitelinks` are left out, except where the fact
     belongs to the value: a holder that nobody writes about still holds."""
@@ -63,7 +63,7 @@ def read_statements(
         staged.about = {"steps": [step.model_dump() for step in steps]}
 
 
-def _add(staged: BucketWriter, name: str, relation: Relation, item: str, held: Held) -> None:
+def _add(staged: BucketWriter, name: str, relation: FactRelation, item: str, held: Held) -> None:
     value = [held.value.key, held.value.text, held.value.aliases]
     fact = item
     if relation.fact == "value":
@@ -81,8 +81,8 @@ def find_changes(
     facts: dict[tuple[str, str], list[Held]] = {}
     for item, row in statements.read(number, writers):
         key, text, aliases = row["value"]
-        end = None if row["end"] is None else Months(*row["end"])
-        held = Held(StatementValue(key, text, tuple(aliases)), Months(*row["start"]), end)
+        end = None if row["end"] is None else MonthRange(*row["end"])
+        held = Held(StatementValue(key, text, tuple(aliases)), MonthRange(*row["start"]), end)
         facts.setdefault((item, row["relation"]), []).append(held)
     read, dropped = 0, Counter[str]()
     items: set[int] = set()

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from ticlm.datasets.wikidata import succession
-from ticlm.datasets.wikidata.dated import Held, Months, months
+from ticlm.datasets.wikidata.dated import Held, MonthRange, months
 from ticlm.datasets.wikidata.succession import successions
 from ticlm.datasets.wikidata.values import StatementValue
 
 
-def when(text: str) -> Months:
+def when(text: str) -> MonthRange:
     """A month such as 2014-05, or all months of a year such as 2014."""
     year, _, month = text.partition("-")
     first = 12 * int(year) + int(month or 1) - 1
-    return Months(first, first if month else first + 11)
+    return MonthRange(first, first if month else first + 11)
 
 
 def held(lines: str) -> list[Held]:
@@ -66,15 +66,15 @@ def test_the_order_of_the_statements_changes_nothing() -> None:
 
 
 def test_seats_of_a_parliament_are_no_office() -> None:
-    many = [Held(StatementValue(f"Q{n}"), Months(n, n)) for n in range(succession.MOST_VALUES + 1)]
+    many = [Held(StatementValue(f"Q{n}"), MonthRange(n, n)) for n in range(succession.MOST_VALUES + 1)]
     assert successions(many, 0) == ([], {succession.MANY: len(many)})
 
 
 def test_a_time_means_months() -> None:
     may = 12 * 2014 + 4
-    assert months({"time": "+2014-05-12T00:00:00Z", "precision": 11}) == Months(may, may)
-    assert months({"time": "+00000002014-05-00T00:00:00Z", "precision": 10}) == Months(may, may)
-    assert months({"time": "+2014-00-00T00:00:00Z", "precision": 9}) == Months(12 * 2014, 12 * 2014 + 11)
+    assert months({"time": "+2014-05-12T00:00:00Z", "precision": 11}) == MonthRange(may, may)
+    assert months({"time": "+00000002014-05-00T00:00:00Z", "precision": 10}) == MonthRange(may, may)
+    assert months({"time": "+2014-00-00T00:00:00Z", "precision": 9}) == MonthRange(12 * 2014, 12 * 2014 + 11)
     decade = months({"time": "+2014-00-00T00:00:00Z", "precision": 8})
     assert decade is not None and decade.first <= 12 * 2010 and decade.last >= 12 * 2019 + 11
     assert months({"time": "-0044-03-15T00:00:00Z", "precision": 11}) is None
