@@ -26,7 +26,7 @@ class DatedChange:
 
     month: str
     item: str
-    property: str
+    property_id: str
     subject: str
     category: str
     old: Names
@@ -38,7 +38,7 @@ class DatedChange:
 
     @property
     def fact(self) -> str:
-        return f"{self.item or self.subject}-{self.property}"
+        return f"{self.item or self.subject}-{self.property_id}"
 
 
 def examples_of(changes: Iterable[DatedChange]) -> list[Example]:
@@ -59,7 +59,7 @@ def _example(change: DatedChange, name: str) -> Example:
     about = {
         "fact": change.fact,
         "item": change.item,
-        "property": change.property,
+        "property": change.property_id,
         "subject": change.subject,
         "date": f"{change.month[:4]}-{change.month[4:]}",
         "neutral": change.neutral,

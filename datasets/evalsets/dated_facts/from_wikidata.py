@@ -140,8 +140,8 @@ class WikidataFacts(Settings):
             pass
         key = fingerprint(tuple(writers))[:16]  # what follows depends on all files
         changes, labels = context.buckets(f"changes-{key}", count), context.buckets(f"labels-{key}", 1)
-        months = tuple(12 * int(label[:4]) + int(label[4:]) - 1 for label in (self.first, self.last))
-        find = partial(staging.find_changes, statements, writers, changes, self.gap, months)
+        span = _month(self.first), _month(self.last)
+        find = partial(staging.find_changes, statements, writers, changes, self.gap, span)
         for _ in context.each("facts", find, range(count)):
             pass
         found = [f"{number:05d}" for number in range(count)]
@@ -176,7 +176,7 @@ class WikidataFacts(Settings):
                 change = DatedChange(
                     month=f"{row['month'] // 12:04d}{row['month'] % 12 + 1:02d}",
                     item=item,
-                    property=relation.property,
+                    property_id=relation.property,
                     subject=name,
                     category=row["relation"],
                     old=old,
@@ -212,6 +212,11 @@ class _Facts:
     by_relation: dict[str, dict[str, list[DatedChange]]] = field(default_factory=dict)
     read: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
+
+
+def _month(label: str) -> int:
+    """Return the number of a month: 12 * year + month - 1."""
+    return 12 * int(label[:4]) + int(label[4:]) - 1
 
 
 def _rows(changes: Buckets, writers: list[str]) -> Iterator[tuple[str, Any]]:

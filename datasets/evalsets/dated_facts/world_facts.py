@@ -82,7 +82,7 @@ def changes() -> list[DatedChange]:
             DatedChange(
                 month=row["month"],
                 item=fact["item"],
-                property=fact["property"],
+                property_id=fact["property"],
                 subject=fact["subject"],
                 category=fact["category"],
                 old=row["old"].split("|"),

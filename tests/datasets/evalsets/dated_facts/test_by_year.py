@@ -155,7 +155,8 @@ def test_other_lines_are_counted(tmp_path: Path) -> None:
     rows, years = builds(made.store)[-1].steps[:2]
     assert rows.dropped == {"broken JSON line": 1, "without question": 1, "unreadable answers": 2}
     assert (rows.kept, years.read) == (7, 35)
-    wrong = [{"question": "Who?", "answer": answer} for answer in ({"20": ["A"]}, {"2020": "A"}, ["A"], {"2020": []})]
+    unreadable: list[Any] = [{"20": ["A"]}, {"2020": "A"}, ["A"], {"2020": []}]
+    wrong = [{"question": "Who?", "answer": answer} for answer in unreadable]
     paths = [write(tmp_path / name, [*TAQA["train"], *wrong]) for name in ("test.jsonl", "other.jsonl")]
     (rows, _) = builds(build(tmp_path / "taqa", kind="taqa", paths=paths).store)[-1].steps
     assert rows.dropped == {"in a file that is none of train, dev, test": 5, "unreadable answers": 4}
