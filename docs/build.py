@@ -30,6 +30,7 @@ PAGES = {
     "docs/ckl.md": "ckl.md",
     "docs/evolvingqa.md": "evolvingqa.md",
     "docs/temporalwiki.md": "temporalwiki.md",
+    "docs/dated-facts.md": "dated-facts.md",
     "docs/sizing.md": "sizing.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",

@@ -23,6 +23,10 @@ from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
+from ticlm.datasets.evalsets.dated_facts.from_wikidata import WikidataFacts
+from ticlm.datasets.evalsets.dated_facts.kairos import KairosQuestions
+from ticlm.datasets.evalsets.dated_facts.taqa import TaqaQuestions
+from ticlm.datasets.evalsets.dated_facts.world_facts import WorldFacts
 from ticlm.datasets.evalsets.dated_texts import DatedTexts
 from ticlm.datasets.evalsets.evolving_questions import EvolvingQuestions
 from ticlm.datasets.evalsets.files import ExampleFiles
@@ -72,7 +76,11 @@ AnyBuilder = Annotated[
     | EvolvingQuestions
     | RetrievedContexts
     | TemporalWikiProbes
-    | TemporalWikiFiles,
+    | TemporalWikiFiles
+    | WikidataFacts
+    | WorldFacts
+    | KairosQuestions
+    | TaqaQuestions,
     Field(discriminator="kind"),
 ]
 

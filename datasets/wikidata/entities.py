@@ -10,9 +10,10 @@ import datetime
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 from ticlm.core.errors import InputError
 from ticlm.core.settings import Settings
@@ -22,6 +23,8 @@ from ticlm.datasets.io.unpack import Damaged, unpacked
 from ticlm.datasets.wikidata.redirects import number_of
 from ticlm.datasets.wikidata.values import ITEM, StatementValue, ValueKind, ended, mapping, value_of, words
 from ticlm.datasets.wikidata.xml_dumps import item_id, modern, texts
+
+T = TypeVar("T")
 
 LINE_BYTES = 64 << 20
 """Longest line in bytes; the largest entity has a tenth of it."""
@@ -94,16 +97,24 @@ Outcome = Entity | Property | Redirect | str
 def entities(path: str, fields: EntityFields, day: datetime.date | None = None) -> Iterator[Outcome]:
     """Yield every entity of a dump, plain or packed, with the reason in place of an entity that cannot be used.
 
-    `day` is that of the dump; without it no statement counts as ended. A file that is cut off, even after a whole line,
-    ends with the reason `broken file`. Raises InputError if the file cannot be read or holds no entity, Unreachable if
-    the network fails.
+    `day` is that of the dump; without it no statement counts as ended. Raises as `each_entity` does.
+    """
+    return each_entity(path, partial(entity, fields=fields, day=day))
+
+
+def each_entity(path: str, made: Callable[[bytes], T | str]) -> Iterator[T | str]:
+    """Yield what `made` returns for the JSON of every entity of a dump, plain or packed; it returns UNREADABLE or
+    NO_ENTITY for what is none.
+
+    A file that is cut off, even after a whole line, ends with the reason `broken file`. Raises InputError if the file
+    cannot be read or holds no entity, Unreachable if the network fails.
     """
     known = lines = 0
     damage = ""
     try:
         for _, stream in unpacked(path):
             for line in texts(stream) if _is_xml(stream) else _lines(stream):
-                outcome = line if isinstance(line, str) else entity(line, fields, day)
+                outcome = line if isinstance(line, str) else made(line)
                 lines += 1
                 known += outcome not in (UNREADABLE, NO_ENTITY, BROKEN)
                 yield outcome
@@ -146,19 +157,13 @@ def _lines(stream: Any) -> Iterator[bytes | str]:
 
 def entity(line: bytes, fields: EntityFields, day: datetime.date | None = None) -> Outcome:
     """Return the entity on a line of a dump, or the reason why it cannot be used."""
-    try:
-        raw = json.loads(line)
-    except (ValueError, RecursionError):
-        return UNREADABLE
-    if not isinstance(raw, dict):
-        return NO_ENTITY
+    raw = raw_entity(line)
+    if isinstance(raw, str):
+        return raw
     if "redirect" in raw:
         return _redirect(raw)
-    raw = modern(raw)
-    if not isinstance(raw.get("id"), str):
-        return NO_ENTITY
     name = raw["id"].upper()
-    label = _in_language(raw.get("labels"), fields)
+    label = in_language(raw.get("labels"), fields.language)
     match raw.get("type"):
         case "item" if ITEM.fullmatch(name):
             return "without label" if label is None else _item(name, label, raw, fields, day)
@@ -169,13 +174,27 @@ def entity(line: bytes, fields: EntityFields, day: datetime.date | None = None) 
     return NO_ENTITY
 
 
+def raw_entity(line: bytes) -> Mapping[str, Any] | str:
+    """Return the entity on a line of a dump in today's format, with an id; a redirect as it is; or why it is none."""
+    try:
+        raw = json.loads(line)
+    except (ValueError, RecursionError):
+        return UNREADABLE
+    if not isinstance(raw, dict):
+        return NO_ENTITY
+    if "redirect" in raw:
+        return raw
+    found = modern(raw)
+    return found if isinstance(found.get("id"), str) else NO_ENTITY
+
+
 def _redirect(raw: Mapping[str, Any]) -> Redirect | str:
     source, target = (item_id(raw.get(key)) for key in ("entity", "redirect"))
     return REDIRECT if number_of(source) is None or number_of(target) is None else Redirect(source, target)
 
 
 def _item(name: str, label: str, raw: Mapping[str, Any], fields: EntityFields, day: datetime.date | None) -> Entity:
-    aliases = tuple(dict.fromkeys(alias for alias in _aliases(raw.get("aliases"), fields) if alias != label))
+    aliases = aliases_of(raw, label, fields.language)
     links = mapping(raw.get("sitelinks"))
     title = words(mapping(links.get(fields.site)).get("title"))
     if title is None:
@@ -223,16 +242,22 @@ def canonical(title: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _in_language(labels: object, fields: EntityFields) -> str | None:
+def in_language(labels: object, language: str) -> str | None:
+    """Return the label in a language, else that for all languages; None if there is none."""
     by_language = mapping(labels)
-    candidates = (mapping(by_language.get(language)).get("value") for language in (fields.language, "mul"))
+    candidates = (mapping(by_language.get(one)).get("value") for one in (language, "mul"))
     return next((text for text in map(words, candidates) if text is not None), None)
 
 
-def _aliases(aliases: object, fields: EntityFields) -> Iterator[str]:
+def aliases_of(raw: Mapping[str, Any], label: str, language: str) -> tuple[str, ...]:
+    """Return the aliases of an entity in a language and those for all languages, each once, without its label."""
+    return tuple(dict.fromkeys(alias for alias in _aliases(raw.get("aliases"), language) if alias != label))
+
+
+def _aliases(aliases: object, language: str) -> Iterator[str]:
     by_language = mapping(aliases)
-    for language in (fields.language, "mul"):
-        entries = by_language.get(language)
+    for one in (language, "mul"):
+        entries = by_language.get(one)
         for alias in entries if isinstance(entries, list) else []:
             if (text := words(mapping(alias).get("value"))) is not None:
                 yield text

@@ -22,7 +22,7 @@ _WRITTEN_AS: Mapping[str, ValueKind] = {
     "time": "time",
 }
 ITEM = re.compile(r"Q[0-9]+")
-_MOMENT = re.compile(r"(?P<sign>[+-])(?P<year>[0-9]{1,16})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?)?")
+MOMENT = re.compile(r"(?P<sign>[+-])(?P<year>[0-9]{1,16})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def ended(statement: Mapping[str, Any], day: datetime.date) -> bool:
 def _is_before(time: Mapping[str, Any], day: datetime.date) -> bool:
     """Return whether the last day that a time may mean lies before `day`."""
     moment, precision = time.get("time"), time.get("precision", YEAR)
-    found = _MOMENT.match(moment) if isinstance(moment, str) else None
+    found = MOMENT.match(moment) if isinstance(moment, str) else None
     if found is None or not isinstance(precision, int):
         return False
     if found["sign"] == "-":
