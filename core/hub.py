@@ -134,7 +134,11 @@ def _name_of(folder: str | os.PathLike[str]) -> HubName | None:
 
 def _link(folder: Path, files: dict[str, Path]) -> None:
     """Make a folder of links, which replaces one whose files were removed. It appears when it is whole."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"{folder.parent}: cannot be made: {error.strerror}"
+        raise InputError(f"{what}; name a folder that you may write to by HF_ASSETS_CACHE") from None
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as aside:
         new, old = Path(aside, "new"), Path(aside, "old")
         new.mkdir()
@@ -167,8 +171,9 @@ def _resolved(name: HubName) -> str:
         line = f"{name} has moved since it was used here: from commit {before[:12]} to {commit[:12]}"
         warnings.warn(line, TiclmWarning, stacklevel=2)
     if before != commit:
-        ref.parent.mkdir(parents=True, exist_ok=True)
-        ref.write_text(commit)
+        with suppress(OSError):  # the cache may be one that others fill
+            ref.parent.mkdir(parents=True, exist_ok=True)
+            ref.write_text(commit)
     return commit
 
 

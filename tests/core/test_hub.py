@@ -214,6 +214,15 @@ def test_what_a_hub_refuses_is_said_with_what_to_do(server: HubServer, model: Re
         assert f"cannot be reached (it answers {status})" in refused("lab/other")
 
 
+def test_links_need_a_place_that_can_be_written(
+    server: HubServer, model: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("huggingface_hub.constants.HF_ASSETS_CACHE", str(tmp_path / "file"))
+    with pytest.raises(InputError, match="Not a directory; name a folder that you may write to by HF_ASSETS_CACHE"):
+        hubs.fetched(NAME)
+
+
 def test_a_gated_model_needs_a_token(server: HubServer, model: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     model.gated = True
     line = refused(NAME)
