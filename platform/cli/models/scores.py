@@ -97,7 +97,7 @@ def _scored(names: Sequence[str], scoring: Scoring, store: Store, quiet: bool) -
     if any(task.reads == "examples" for task in scoring.evaluations):
         for work in works:
             if not model_folder.tokenizer(work.folder):
-                raise InputError(f"{work.folder} has no tokenizer, and the tasks read text; put its files there")
+                raise InputError(f"{work.folder} has no tokenizer, and the task reads text; put its files there")
     with lease(store, f"eval {' '.join(names)}"), bars() as show:
         for work in works:
             folder.run(replace(work, lease=store.lease), SILENT if quiet else show)
