@@ -65,7 +65,7 @@ Page = Annotated[
 Again = Annotated[
     str | None,
     typer.Option(
-        "--again", metavar="METHOD@PERIOD", help="Score a checkpoint of the study again, and show both scores."
+        "--again", metavar="METHOD@PERIOD", help="Score a checkpoint of the study again, beside what is kept."
     ),
 ]
 On = Annotated[str | None, typer.Option("--on", metavar="PERIOD", help="With --again: only on this period.")]

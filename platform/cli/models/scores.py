@@ -108,7 +108,7 @@ def _scored(names: Sequence[str], scoring: Scoring, store: Store, quiet: bool) -
         for work in works:
             if not model_folder.tokenizer(work.folder):
                 where = hub.shown(work.folder)
-                raise InputError(f"{where} has no tokenizer, and the tasks read text; put its files there")
+                raise InputError(f"{where} has no tokenizer, and the task reads text; put its files there")
     with lease(store, f"eval {' '.join(names)}"), bars() as show:
         for work in works:
             folder.run(replace(work, lease=store.lease), SILENT if quiet else show)

@@ -188,7 +188,7 @@ def others(place: Path) -> Path:
     [
         (("deep", "encoder"), "encoder is a BertForMaskedLM, not a causal language model"),
         (("deep", "headless"), "headless is a LlamaModel, not a causal language model"),
-        (("deep", "mute"), "mute has no tokenizer, and the tasks read text; put its files there"),
+        (("deep", "mute"), "mute has no tokenizer, and the task reads text; put its files there"),
         (("deep", "deep"), "deep is named twice; name each model once"),
         (
             ("deep", "--texts", "undated.jsonl"),
