@@ -167,7 +167,7 @@ def prepared(model: Path, folder: Path, text: Path, tokens: int) -> Case:
     from transformers import AutoConfig, AutoTokenizer
 
     (folder / "model").symlink_to(model.resolve())
-    tokenizer = AutoTokenizer.from_pretrained(folder / "model")
+    tokenizer = AutoTokenizer.from_pretrained(folder / "model", trust_remote_code=False)
     encoded: list[list[int]] = []
     for document in texts(text):
         encoded.append(tokenizer(document, add_special_tokens=False)["input_ids"])
@@ -175,7 +175,7 @@ def prepared(model: Path, folder: Path, text: Path, tokens: int) -> Case:
             break
     (folder / "documents.json").write_text(json.dumps(encoded))
     before = [token for token in (tokenizer.bos_token_id, tokenizer.eos_token_id) if token is not None]
-    config = AutoConfig.from_pretrained(folder / "model")
+    config = AutoConfig.from_pretrained(folder / "model", trust_remote_code=False)
     window, vocabulary = int(config.max_position_embeddings), int(config.vocab_size)
     shape = (int(config.num_hidden_layers), int(config.hidden_size), vocabulary, window, tokens)
     return Case(f"{model.name}: {shape[0]} x {shape[1]}, vocabulary {vocabulary:,}", *shape, prefix=before[0])
