@@ -17,7 +17,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.quantities import printable, size
 
 CODE = ("*.py", "*.pyi", "py.typed")
-OWN = (*CODE, "*.yaml", "*.html", "*.css", "*.js", "*.ttf", "*.md", "*LICENSE")
+OWN = (*CODE, "*.yaml", "*.csv", "*.html", "*.css", "*.js", "*.ttf", "*.md", "*LICENSE")
 """Files of ticlm itself: its code, studies, recipes and what pages are made of."""
 NEVER = (
     *(".*", "*.ipynb", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.asc", "*.gpg"),
