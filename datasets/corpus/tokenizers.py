@@ -117,7 +117,7 @@ class PretrainedTokenizer(Settings):
 
     kind: Literal["pretrained"] = "pretrained"
     name: Annotated[str, InRoot(paths.CORPORA, versioned=True)]
-    """Folder of a Hugging Face tokenizer, or its name on the hub, ORG/NAME[@REVISION][:SUBFOLDER]; NAME@VERSION takes
+    """Folder of a Hugging Face tokenizer, or its name on the hub, `ORG/NAME[@REVISION][:SUBFOLDER]`; NAME@VERSION takes
     that of a corpus in the root."""
     as_of: Label
     """The last period whose text it may have seen; it comes from outside the timeline."""

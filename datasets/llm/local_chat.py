@@ -32,7 +32,7 @@ class LocalChat(Settings):
     kind: Literal["local"] = "local"
     folder: str = Field(min_length=1)
     """Folder with the model and its tokenizer, as `save_pretrained` writes them, or its name on the hub,
-    ORG/NAME[@REVISION][:SUBFOLDER]."""
+    `ORG/NAME[@REVISION][:SUBFOLDER]`."""
     as_of: Label
     """The last period whose text the model may have seen; it comes from outside the timeline."""
     max_tokens: int = Field(128, gt=0)

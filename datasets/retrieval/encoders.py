@@ -41,7 +41,7 @@ class DprEncoders(Settings):
     """Dense passage retrieval (Karpukhin et al., 2020): it finds the passages whose vectors have the largest dot
     product with the vector of the question.
 
-    A folder is read as it is; a name that is no folder, ORG/NAME[@REVISION][:SUBFOLDER], is fetched from the hub.
+    A folder is read as it is; a name that is no folder, `ORG/NAME[@REVISION][:SUBFOLDER]`, is fetched from the hub.
     Vectors are made once per passage, in float32, and stay beside the set.
     """
 
