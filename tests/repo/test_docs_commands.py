@@ -129,7 +129,7 @@ def run(line: str, folder: Path) -> str:
 SMALLER = {
     # of what a page or the demo says, less, where the amount proves nothing: `make demo` trains all of the demo
     "first-hour.md": {
-        "--minutes 10": "--minutes 1",
+        "--minutes 10": "--minutes 2",
         "budget: 307_200": "budget: 30_720",
         "per_period: 20_480": "per_period: 5_120",
         "last: 201706": "last: 201703",
