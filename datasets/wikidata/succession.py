@@ -36,7 +36,7 @@ MOST_VALUES = 500
 square of this number."""
 NEVER = 1 << 30
 SLACK = 1
-"""MonthRange for which the value before may hold beside the new one: a hand-over."""
+"""Months for which the value before may hold beside the new one: a hand-over."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,9 +170,7 @@ class Report:
         if not self.trained:
             return []
         same = all(list(view.evaluated) == list(view.study.checkpoints) for of in self._trained_views for view in of)
-        return (
-            [] if not self.trained or (same and self.preset == named()) else self.preset.describe(self.summary["task"])
-        )
+        return [] if same and self.preset == named() else self.preset.describe(self.summary["task"])
 
     @property
     def files(self) -> dict[str, pd.DataFrame]:
