@@ -52,7 +52,9 @@ class SyntheticDatedFacts(Settings):
             changed = [fact for month in months for fact in history.changes(month)]
             lasting = [fact for fact in changed if fact.subject in first]
             young = len(changed) - len(lasting)
-            step = Step(name="changes", read=len(changed), dropped={"a subject that came later": young} if young else {})
+            step = Step(
+                name="changes", read=len(changed), dropped={"a subject that came later": young} if young else {}
+            )
             yield PeriodDraft(period, {CHANGES: _examples(lasting)}, (step,))
 
 

@@ -101,9 +101,7 @@ class PreferredAnswers(TimedProbeTask):
         yield from shortened(sum(pair.asked.cut for pair in pairs), self.longest(label))
         yield from shortened(sum(pair.cut for pair in pairs))
 
-    def _scored(
-        self, answerer: Answerer, asked: Sequence[_PairQuestion], reasons: Counter[str]
-    ) -> Iterator[_Pair]:
+    def _scored(self, answerer: Answerer, asked: Sequence[_PairQuestion], reasons: Counter[str]) -> Iterator[_Pair]:
         """Yield each example with its scores. One with an answer that cannot be scored is counted in `reasons`."""
         # Four scores for each example: both answers behind the question, then both behind the prior.
         texts = [
@@ -127,8 +125,8 @@ class PreferredAnswers(TimedProbeTask):
 class DatedFacts(PreferredAnswers):
     """Which of two answers of a dated change a model prefers: the new one or the one that was right before.
 
-    As `preferred-answers`, of the text as it is, up to the answer and not to the end of text; with `-pmi` the likelihood
-    behind the example's neutral words is subtracted. `ticlm age` reads the numbers that are kept of each change.
+    As `preferred-answers`, but of the text as it is, and without the end of text behind the answer. With `-pmi`, the
+    likelihood of an answer behind the example's neutral words is subtracted.
     """
 
     kind: Literal["dated-facts"] = "dated-facts"  # type: ignore[assignment]
