@@ -35,6 +35,7 @@ from ticlm.datasets.evalsets.invariant_lama import InvariantLama
 from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
 from ticlm.datasets.evalsets.probes import ProbeFiles
 from ticlm.datasets.evalsets.retrieved_contexts import RetrievedContexts
+from ticlm.datasets.evalsets.synthetic_dated_facts import SyntheticDatedFacts
 from ticlm.datasets.evalsets.synthetic_probes import SyntheticProbes
 from ticlm.datasets.evalsets.temporalwiki.files import TemporalWikiFiles
 from ticlm.datasets.evalsets.temporalwiki.probes import TemporalWikiProbes
@@ -72,6 +73,7 @@ AnyBuilder = Annotated[
     | CklProbes
     | InvariantLama
     | SyntheticProbes
+    | SyntheticDatedFacts
     | ProbeConstruction
     | EvolvingQuestions
     | RetrievedContexts

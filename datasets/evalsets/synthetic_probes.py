@@ -17,7 +17,7 @@ from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import UnusableExample
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.lama.collecting import Collected, ProbeRules
-from ticlm.datasets.synthetic.facts import KnownFact
+from ticlm.datasets.synthetic.truth import KnownFact
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
 INVARIANT = "invariant"

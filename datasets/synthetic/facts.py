@@ -11,12 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import count
 from random import Random
-from typing import Literal
 
-from ticlm.core.periods import Period
+from ticlm.datasets.synthetic import people
 from ticlm.datasets.synthetic.tables import Relation, Topic, tables
-
-Category = Literal["invariant", "updated", "new", "ended"]
 
 CHANGE_DAYS = 10
 """Facts change within these first days of a month, so that most news of the month reports the new state."""
@@ -76,44 +73,19 @@ class Fact:
         return tuple(self.say(s) for s in _relation(self).news) if self.previous else ()
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFact:
-    """A fact as a row of the ground truth. All fields except `fact` depend on the timeline (see `ground_truth`)."""
-
-    fact: Fact
-    category: Category
-    period: str
-    previous: str | None = None
-
-    def row(self) -> dict[str, object]:
-        """Return the columns of the table: the fact and ways to ask for it. `cloze` is a statement less its object."""
-        fact, relation = self.fact, _relation(self.fact)
-        return {
-            "id": fact.id,
-            "subject": fact.subject,
-            "relation": fact.relation,
-            "object": fact.object,
-            "start": fact.start,
-            "end": fact.end,
-            "category": self.category,
-            "period": self.period,
-            "previous": self.previous,
-            "cloze": fact.say(relation.statements[0].partition("{object}")[0]).rstrip(),
-            "question": fact.say(relation.question),
-            "sentences": list(fact.statements + fact.news),
-        }
-
-
 class History:
     """Entities and facts of a world from its epoch to the last month that was requested.
 
     `sizes` is the number of entities of each kind; `changing` the share of changeable facts that change per month;
-    `turnover` the share of firms that close per month.
+    `turnover` the share of firms that close per month. If `sizes` has persons, these are known from the first month on,
+    and all offices go to them, more to the famous ones at first, by `fame`, and to the others later.
     """
 
-    def __init__(self, seed: int, epoch: date, sizes: Mapping[str, int], changing: float, turnover: float) -> None:
+    def __init__(
+        self, seed: int, epoch: date, sizes: Mapping[str, int], changing: float, turnover: float, fame: float = 0
+    ) -> None:
         self.seed, self.epoch, self.sizes, self.changing, self.turnover = seed, epoch, sizes, changing, turnover
-        self.months = 0
+        self.fame, self.months = fame, 0
         self._entities: dict[str, NewsEntity] = {}
         self._slots: dict[tuple[str, str], list[Fact]] = {}
         self._changes: dict[int, list[Fact]] = {}
@@ -255,6 +227,10 @@ class History:
         """Return an object that this fact never had (so that an old answer stays wrong), or None if none is left."""
         had = {fact.object for fact in self._slots.get((subject, relation), ())} | {subject}
         kind = tables().relation[relation].object
+        if kind == "person" and kind in self.sizes:
+            had |= {slot[-1].object for slot in self._slots.values() if slot[-1].end is None}
+            free = [e.name for e in self._entities.values() if e.kind == kind and e.name not in had]
+            return people.chosen(self.seed, free, self.fame, self.month_of(day), rng)
         if kind == "person":
             idle = [p for p in self._idle if p not in had]
             if idle and rng.random() < RETURNS:
@@ -269,30 +245,6 @@ class History:
             names = [e.name for e in self._entities.values() if e.kind == kind and (e.end is None or e.end > day)]
         free = [name for name in names if name not in had]
         return rng.choice(free) if free else None
-
-
-def ground_truth(history: History, periods: Sequence[Period]) -> list[KnownFact]:
-    """Return the facts that a reader of all these periods can know, oldest first.
-
-    `period` is the period in which a fact first appears. `category` is one of
-    - `invariant`: known in the first period and true through the last;
-    - `updated`, `new`: began in a later period, with or without a predecessor, and true at the end of that period;
-      `previous` is the object at the end of the period before;
-    - `ended`: all others, which were true for some time only.
-    """
-    rows = []
-    for fact in history.known(periods[-1].end):
-        at = next(i for i, period in enumerate(periods) if fact.start < period.end)
-        period = periods[at]
-        if fact.end is not None and (at == 0 or fact.end < period.end):
-            rows.append(KnownFact(fact, "ended", period.label))
-        elif at == 0:
-            rows.append(KnownFact(fact, "invariant", period.label))
-        else:
-            before = history.held(fact.subject, fact.relation, periods[at - 1].end - timedelta(days=1))
-            category: Category = "new" if before is None else "updated"
-            rows.append(KnownFact(fact, category, period.label, before.object if before else None))
-    return rows
 
 
 def _relation(fact: Fact) -> Relation:

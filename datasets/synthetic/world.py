@@ -21,9 +21,10 @@ from ticlm.core.periods import Period, Timeline
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.datasets.io.documents import Document
-from ticlm.datasets.synthetic.facts import History, KnownFact, ground_truth
+from ticlm.datasets.synthetic.facts import History
 from ticlm.datasets.synthetic.prose import Prose
 from ticlm.datasets.synthetic.tides import Tides
+from ticlm.datasets.synthetic.truth import KnownFact, ground_truth
 from ticlm.datasets.synthetic.writing import Newsroom, SyntheticPage
 
 FAST: Mapping[str, Any] = {"waves": (8.0, 24.0), "changing": 0.2, "turnover": 0.06, "stories": 16}
@@ -64,6 +65,12 @@ class SyntheticWorld(Settings, version=2):
     """Number of public offices that people hold."""
     stories: int = Field(8, ge=0, le=200)
     """Number of running stories: short-lived names, two to four months each (`fast`: 16)."""
+    people: int = Field(0, ge=0, le=1000)
+    """Persons who are in the news from the start and speak in half of its quotes. All offices then go to them: a name
+    is known long before it is the answer to a question. 0: most offices go to persons of whom nobody had heard."""
+    fame: float = Field(0.0, ge=0, le=3)
+    """With `people`: how much offices pass from obscure to famous persons in the first months, and back three years
+    later. Fame alone then makes the answers of late changes less likely, as if a model did not know them."""
     changing: float = Field(0.08, ge=0, le=1)
     """Share of the changeable facts that change, per month (`fast`: 0.2)."""
     turnover: float = Field(0.03, ge=0, le=1)
@@ -92,6 +99,9 @@ class SyntheticWorld(Settings, version=2):
         if not (self.drift or self.changing or self.turnover or self.stories):
             raise ValueError("nothing in this world ever changes: give drift, changing, turnover or stories")
         return self
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset(name for name in ("people", "fame") if not getattr(self, name))
 
     @field_validator("epoch")
     @classmethod
@@ -144,7 +154,8 @@ class SyntheticWorld(Settings, version=2):
     @cached_property
     def _history(self) -> History:
         kinds = {"town": self.towns, "firm": self.firms, "club": self.clubs, "office": self.offices}
-        return History(self.seed, self.epoch, kinds | {"story": self.stories}, self.changing, self.turnover)
+        kinds |= {"story": self.stories} | ({"person": self.people} if self.people else {})
+        return History(self.seed, self.epoch, kinds, self.changing, self.turnover, self.fame)
 
     @property
     def _tides(self) -> Tides:

@@ -13,6 +13,7 @@ from itertools import accumulate
 from random import Random
 from typing import TypeVar
 
+from ticlm.datasets.synthetic import people
 from ticlm.datasets.synthetic.facts import Fact, History
 from ticlm.datasets.synthetic.prose import Prose
 from ticlm.datasets.synthetic.tables import Paper, Topic, tables, template_parts
@@ -25,6 +26,8 @@ ON_CHANGES = 0.3
 RECENT_DAYS = 40
 CONNECTED = 0.15
 """Probability that a sentence begins with a connective."""
+KNOWN_SPEAKERS = 0.5
+"""Share of quotes of persons who are in the news for themselves, where the world has such."""
 TO_THE_POINT = 0.5
 """Probability that a text repeats the first word that it took from a list."""
 # of January to December, with degrees Celsius: days of a season differ, years do not
@@ -54,6 +57,7 @@ class Newsroom:
         self.first_day, self.next_day = history.first_day(month), history.first_day(month + 1)
         self.season = SEASON[self.first_day.month - 1]
         self.casts = {kind: [entity.name for entity in history.cast(kind, month)] for kind in history.sizes}
+        self.renown = people.quoted(seed, self.casts.get("person", ()))
         self.lists = {**tables().words, **tables().seasons[self.season]}
         self.stories = {story.name: story.topic for story in history.cast("story", month)}
         self.changes = [*(history.changes(month - 1) if month else ()), *history.changes(month)]
@@ -161,18 +165,24 @@ class _Report:
 
     def _quotes(self, count: int) -> list[str]:
         titled = [fact for fact in self.known if tables().relation[fact.relation].title]
-        if not titled:
+        if not titled and not self.room.renown:
             return []
-        speakers = [self.rng.choice(titled) for _ in range(count)]
+        speakers = [self._speaker(titled) for _ in range(count)]
         quotes = self._some(f"{self.page.topic.name}.quote", self.page.topic.quotes, count)
         return [
-            self.fill(
-                self.rng.choice(tables().quoted),
-                quote=self._sentence(quote),
-                leader=fact.say(tables().relation[fact.relation].title),
-            )
-            for quote, fact in zip(quotes, speakers)
+            self.fill(self.rng.choice(tables().quoted), quote=self._sentence(quote), leader=leader)
+            for quote, leader in zip(quotes, speakers)
         ]
+
+    def _speaker(self, titled: Sequence[Fact]) -> str:
+        """Return who is quoted: the holder of an office, or a person who is in the news for himself or herself."""
+        rng, renown = self.rng, self.room.renown
+        if renown and (not titled or rng.random() < KNOWN_SPEAKERS):
+            name = rng.choices(list(renown), list(renown.values()))[0]
+            home = self.room.history.held(name, "birthplace", self.moment.date())
+            return f"{name} of {home.object}" if home else name
+        fact = rng.choice(titled)
+        return fact.say(tables().relation[fact.relation].title)
 
     def _facts(self, count: int) -> list[str]:
         """Return sentences that state facts, preferably recent ones about the subject or the story."""

@@ -15,6 +15,7 @@ from ticlm.platform.tasks.answerer import Continuation
 from ticlm.platform.tasks.base import Measurement, Prediction
 from ticlm.platform.tasks.documents import are_finite, left_out
 from ticlm.platform.tasks.questions import shortened
+from ticlm.platform.tasks.subsets import ProbeSet
 from ticlm.platform.tasks.time_prompt import TimedProbeTask
 
 if TYPE_CHECKING:
@@ -82,33 +83,60 @@ class PreferredAnswers(TimedProbeTask):
     """What is asked: the `question` of an example, or its text."""
     metric: ClassVar[str] = UPDATED
     unit: ClassVar[str] = "pairs of answers"
+    whole_answers: ClassVar[bool] = True
+    """Whether the end of text behind an answer is part of it."""
+
+    def prior(self, example: Example) -> str:
+        """Return the text behind which an answer has the likelihood that it has anywhere."""
+        return ""
 
     def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
         reasons: Counter[str] = Counter()
         pairs: list[_Pair] = []
         for probes in self.probes(answerer, data, label, rows, reasons):
-            pairs += _scored(answerer, list(_with_both(probes, reasons)), reasons)
+            pairs += self._scored(answerer, list(_with_both(probes, reasons)), reasons)
         if are_finite([sum(pair.numbers.values()) for pair in pairs], reasons):
             yield from _shares(pairs)
         yield from left_out(+reasons)
         yield from shortened(sum(pair.asked.cut for pair in pairs), self.longest(label))
         yield from shortened(sum(pair.cut for pair in pairs))
 
+    def _scored(self, answerer: Answerer, asked: Sequence[_PairQuestion], reasons: Counter[str]) -> Iterator[_Pair]:
+        """Yield each example with its scores. One with an answer that cannot be scored is counted in `reasons`."""
+        # Four scores for each example: both answers behind the question, then both behind the prior.
+        texts = [
+            (before, answer if self.whole_answers else f" {answer}")
+            for one in asked
+            for before in (one.text, self.prior(one.example))
+            for answer in one.answers
+        ]
+        results = iter(answerer.score(texts, end=self.whole_answers))
+        for one in asked:
+            four = [next(results) for _ in range(4)]
+            scores = [score for score in four if not isinstance(score, str)]
+            if len(scores) == 4:
+                new, old, prior, old_prior = scores
+                yield _Pair(one, (new, old), (prior, old_prior))
+            else:
+                reason = next(score for score in four if isinstance(score, str))
+                reasons[f"an answer {reason}"] += 1
 
-def _scored(answerer: Answerer, asked: Sequence[_PairQuestion], reasons: Counter[str]) -> Iterator[_Pair]:
-    """Yield each example with its scores. An example with an answer that cannot be scored is counted in `reasons`."""
-    # Four scores for each example: both answers behind the question, then both behind nothing.
-    texts = [(question, answer) for one in asked for question in (one.text, "") for answer in one.answers]
-    results = iter(answerer.score(texts, end=True))
-    for one in asked:
-        four = [next(results) for _ in range(4)]
-        scores = [score for score in four if not isinstance(score, str)]
-        if len(scores) == 4:
-            new, old, prior, old_prior = scores
-            yield _Pair(one, (new, old), (prior, old_prior))
-        else:
-            reason = next(score for score in four if isinstance(score, str))
-            reasons[f"an answer {reason}"] += 1
+
+class DatedFacts(PreferredAnswers):
+    """Which of two answers of a dated change a model prefers: the new one or the one that was right before.
+
+    As `preferred-answers`, but of the text as it is, and without the end of text behind the answer. With `-pmi`, the
+    likelihood of an answer behind the example's neutral words is subtracted.
+    """
+
+    kind: Literal["dated-facts"] = "dated-facts"  # type: ignore[assignment]
+    form: Literal["question", "text"] = "text"
+    sets: tuple[ProbeSet, ...] = (ProbeSet(subset="changes"),)
+    """The subsets to ask, each a label of its own, over all periods; with none, `split` is asked by period."""
+    whole_answers: ClassVar[bool] = False
+
+    def prior(self, example: Example) -> str:
+        return str(example.about.get("neutral", ""))
 
 
 def _with_both(probes: Sequence[tuple[Example, str, bool]], reasons: Counter[str]) -> Iterator[_PairQuestion]:

@@ -17,14 +17,14 @@ from ticlm.platform.tasks.generated import GeneratedAnswers
 from ticlm.platform.tasks.gradients import GradientNorms
 from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
 from ticlm.platform.tasks.parts_of_speech import PartOfSpeechPerplexity
-from ticlm.platform.tasks.preferred import PreferredAnswers
+from ticlm.platform.tasks.preferred import DatedFacts, PreferredAnswers
 from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice
 from ticlm.platform.tasks.static.task import Static
 
 KINDS = (
     *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity", "pos-perplexity", "dated-perplexity"),
     *("answer-perplexity", "multiple-choice", "exact-match", "generated-answers", "answer-ranks"),
-    *("preferred-answers", "fact-perplexity", "gradient-norms", "continuations", "static"),
+    *("preferred-answers", "dated-facts", "fact-perplexity", "gradient-norms", "continuations", "static"),
 )
 
 
@@ -46,6 +46,7 @@ AnyTask = Annotated[
     | Annotated[GeneratedAnswers, Tag("generated-answers")]
     | Annotated[AnswerRanks, Tag("answer-ranks")]
     | Annotated[PreferredAnswers, Tag("preferred-answers")]
+    | Annotated[DatedFacts, Tag("dated-facts")]
     | Annotated[FactPerplexity, Tag("fact-perplexity")]
     | Annotated[GradientNorms, Tag("gradient-norms")]
     | Annotated[Continuations, Tag("continuations")]

@@ -18,7 +18,7 @@ from ticlm.core.periods import Calendar, Period, Timeline
 from ticlm.core.settings import load
 from ticlm.core.store import Store
 from ticlm.datasets.io.documents import Document
-from ticlm.datasets.synthetic.facts import KnownFact
+from ticlm.datasets.synthetic.truth import KnownFact
 from ticlm.datasets.synthetic.tables import tables
 from ticlm.datasets.synthetic.world import SyntheticWorld
 

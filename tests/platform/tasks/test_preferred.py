@@ -16,7 +16,7 @@ from ticlm.core.examples import Example
 from ticlm.platform.eval.checkpoint import Checkpoint, load_checkpoint
 from ticlm.platform.tasks.answerer import TOO_LONG, Continuation
 from ticlm.platform.tasks.base import NOT_A_NUMBER
-from ticlm.platform.tasks.preferred import PreferredAnswers
+from ticlm.platform.tasks.preferred import DatedFacts, PreferredAnswers
 
 TASK = PreferredAnswers(name="ranked", examples="toy")
 WAYS = ("", "-per-token", "-pmi")
@@ -79,11 +79,11 @@ def by_t5(answerer: Checkpoint, question: str, answer: str) -> float:
 
 
 @torch.no_grad()
-def by_gpt2(answerer: Checkpoint, question: str, answer: str) -> float:
+def by_gpt2(answerer: Checkpoint, question: str, answer: str, end: bool = True) -> float:
     model = AutoModelForCausalLM.from_pretrained(answerer.folder, dtype=torch.float32).eval()
-    end = answerer.tokenizer.eos_token_id
-    before = answerer.tokenizer(question)["input_ids"] if question else [end]
-    ids = [*before, *answerer.tokenizer(f" {answer}")["input_ids"], end]
+    stop = answerer.tokenizer.eos_token_id
+    before = answerer.tokenizer(question)["input_ids"] if question else [stop]
+    ids = [*before, *answerer.tokenizer(f" {answer}")["input_ids"], *([stop] if end else ())]
     logs = model(input_ids=torch.tensor([ids])).logits[0].double().log_softmax(-1)
     places = range(len(before) - 1, len(ids) - 1)
     return float(logs[places, ids[len(before) :]].sum())
@@ -138,3 +138,16 @@ def test_with_random_weights_exchangeable_answers_are_preferred_half_of_the_time
         assert abs(share.value - 0.5) < 3 * share.stderr < 0.1
         total = [found[f"{kind}{way}", ""].value for kind in ("updated", "outdated", "tied")]
         assert sum(total) == pytest.approx(1, abs=1e-12)
+
+
+def test_dated_facts_are_scored_up_to_the_answer_and_against_neutral_words(
+    tmp_path: Path, models: dict[str, Checkpoint]
+) -> None:
+    example = Example("1", "The mayor is", "Ann Lee", outdated=("Bo",), about={"neutral": "The name is", "fact": "m"})
+    task = DatedFacts(name="age", examples="toy", sets=())
+    found = measured(task, models["gpt2"], kept(tmp_path, example))
+    (one,) = found["updated", ""].predictions
+    for which, answer in (("", "Ann Lee"), ("-outdated", "Bo")):
+        for number, before in (("logp", "The mayor is"), ("prior", "The name is")):
+            expected = by_gpt2(models["gpt2"], before, answer, end=False)
+            assert one.numbers[f"{number}{which}"] == pytest.approx(expected, abs=1e-5)

@@ -1,0 +1,82 @@
+"""Dated facts of the synthetic world: every change of an answer, with the month in which it happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from ticlm.core.accounting import Step
+from ticlm.core.examples import Example
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import Settings
+from ticlm.datasets.examples.context import BuildContext, PeriodDraft
+from ticlm.datasets.io.documents import Input
+from ticlm.datasets.synthetic.facts import Fact
+from ticlm.datasets.synthetic.tables import tables
+from ticlm.datasets.synthetic.world import SyntheticWorld
+
+CHANGES = "changes"
+NEUTRAL = {"person": "In the words of", "firm": "At the head of", "town": "The town of"}
+"""Words of this world that any value of a kind may follow: what a model expects there is how famous each name is."""
+OTHERWISE = "The promise of"
+
+
+class SyntheticDatedFacts(Settings):
+    """Changes of facts of a synthetic world by their month: the new answer and the one that was right before.
+
+    Subjects are those that are there from the world's first month on, so that a model of any age has heard of them.
+    """
+
+    kind: Literal["synthetic-dated-facts"] = "synthetic-dated-facts"
+    world: SyntheticWorld = SyntheticWorld()
+    """The world; the settings must be those of the corpus that is trained on (its `documents`)."""
+    periods: Calendar
+    """The periods whose changes are asked for, with a first and a last one."""
+
+    @property
+    def identity(self) -> Settings:
+        return self
+
+    def inputs(self) -> list[Input]:
+        timeline = self.periods.timeline()
+        self.world.check(timeline.periods[0])
+        return [Input(path=f"synthetic/{period.label}", size=0, stamp="") for period in timeline.periods]
+
+    def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
+        history = self.world.history
+        first = {one.name for one in history.begun(self.world.epoch).values()}
+        for period in self.periods.timeline().periods:
+            if period.label in context.built:
+                continue
+            months = range(history.month_of(period.start), history.month_of(period.end))
+            changed = [fact for month in months for fact in history.changes(month)]
+            lasting = [fact for fact in changed if fact.subject in first]
+            young = len(changed) - len(lasting)
+            step = Step(
+                name="changes", read=len(changed), dropped={"a subject that came later": young} if young else {}
+            )
+            yield PeriodDraft(period, {CHANGES: _examples(lasting)}, (step,))
+
+
+def _examples(facts: Sequence[Fact]) -> list[Example]:
+    found = []
+    for fact in facts:
+        relation, name = tables().relation[fact.relation], f"{fact.subject}/{fact.relation}".lower().replace(" ", "-")
+        assert fact.previous is not None
+        one = Example(
+            id=fact.id,
+            text=fact.say(relation.statements[0].partition("{object}")[0]).rstrip(),
+            answer=fact.object,
+            outdated=(fact.previous,),
+            source=fact.relation,
+            question=fact.say(relation.question),
+            about={
+                "fact": name,
+                "subject": fact.subject,
+                "property": fact.relation,
+                "date": f"{fact.start:%Y-%m}",
+                "neutral": NEUTRAL.get(relation.object, OTHERWISE),
+            },
+        )
+        found.append(one)
+    return found
