@@ -97,7 +97,7 @@ def evaluate(
     Several models are compared with the first one, period by period, in the terminal and on a page. With --again, score
     cells that have a value once more, show both, and keep everything as it is.
     """
-    _import(modules, trust)
+    import_modules(modules, trust)
     if tasks is not None or texts:
         from ticlm.platform.cli.models import scores
 
@@ -158,7 +158,7 @@ def _score_again(made: Plan, checkpoint: str, on: str | None, task: str | None, 
     console().print(again.table(rows))
 
 
-def _import(modules: list[str] | None, commit: str | None) -> None:
+def import_modules(modules: list[str] | None, commit: str | None) -> None:
     """Import modules of the user's own, and trust a commit of the hub."""
     from ticlm.core import extensions, hub
 
@@ -192,7 +192,7 @@ def generate(
     PERIOD, as in 'demo/*@2023*', the finished models that fit are asked one after another, and a table shows what each
     writes.
     """
-    _import(modules, trust)
+    import_modules(modules, trust)
     from ticlm.platform.cli.console import say
     from ticlm.platform.eval import model_folder, sample
 

@@ -54,6 +54,14 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
             "ticlm eval path/to/a/model path/to/another --texts posts/ --limit 20",
         ),
     ),
+    "age": (
+        "age.md",
+        (
+            "ticlm age path/to/a/model",
+            "ticlm age path/to/a/model --claimed 2024-08 --json",
+            "ticlm age 'ages/*@*' --facts ages-facts",
+        ),
+    ),
     "status": ("manual.md", ("ticlm status", "ticlm status demo --json", "ticlm status --root s3://bucket/ticlm")),
     "report": ("report.md", ("ticlm report demo", "ticlm report demo other-study.yaml --json")),
     "predict": ("report.md", ("ticlm predict monthly", "ticlm predict monthly monthly-common-rate --json")),

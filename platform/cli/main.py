@@ -20,6 +20,7 @@ from ticlm.platform.cli.data import data
 from ticlm.platform.cli.examples import epilog
 from ticlm.platform.cli.exit import ended
 from ticlm.platform.cli.forecast import predict
+from ticlm.platform.cli.models.age import age
 from ticlm.platform.cli.progress.status import status
 from ticlm.platform.cli.report import report
 from ticlm.platform.cli.root import check, clean
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "append": append,
     "train": study.train,
     "eval": evaluation.evaluate,
+    "age": age,
     "status": status,
     "report": report,
     "predict": predict,

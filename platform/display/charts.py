@@ -50,6 +50,9 @@ class Series:
     """What a tooltip says of each point; empty: its values by the names of the axes."""
     hollow: Sequence[bool] = ()
     """Which points are hollow, such as means of few cells; empty: none."""
+    low: Sequence[float | None] = ()
+    high: Sequence[float | None] = ()
+    """Ends of an interval of each point, which a line is drawn with as a band; empty: none."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,8 @@ class Chart:
                 raise InputError(f"{where} has a value below 0, which no bar shows; draw a line")
             if len(one.y) != places:
                 raise InputError(f"{where} has {len(one.y)} values for {places} {'labels' if self.labels else 'x'}")
-            for what, each in (("tips", one.tips), ("hollow", one.hollow)):
+            ends = (("low ends", one.low), ("high ends", one.high))
+            for what, each in (("tips", one.tips), ("hollow", one.hollow), *ends):
                 if each and len(each) != len(one.y):
                     raise InputError(f"{where} has {len(each)} {what} for {len(one.y)} values")
             if any(value is not None and math.isinf(value) for value in (*one.y, *one.x)):
@@ -132,7 +136,12 @@ class Chart:
             "dash": style.dash,
             "marker": style.marker,
             "x": [rounded(value) for value in one.x],
-            "y": [None if value is None else rounded(value) for value in one.y],
+            "y": _numbers(one.y),
             "tips": list(one.tips),
             "hollow": list(map(int, one.hollow)),
+            **({"low": _numbers(one.low), "high": _numbers(one.high)} if one.low else {}),
         }
+
+
+def _numbers(values: Sequence[float | None]) -> list[float | None]:
+    return [None if value is None else rounded(value) for value in values]

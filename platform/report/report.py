@@ -107,11 +107,13 @@ class Report:
     def parts(self) -> list[Part]:
         """What each benchmark adds, in the order of the page (papers/together/parts.py)."""
         from ticlm.platform.display import ages
+        from ticlm.platform.display.age.part import part as age
         from ticlm.platform.display.models import part as models
         from ticlm.platform.papers.tic_lm.part import part, without_periods
         from ticlm.platform.papers.together.parts import parts
 
         of_models = [models.part(self.results, self.views)] if len(self.trained) < len(self.results) else []
+        of_models += [found] if (found := age(self.results)) else []
         if not self.trained:
             return parts(self.results, of_models)
         own = self.trained, self.summary

@@ -4,7 +4,7 @@ those that tasks asked them about."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.core import hub
 from ticlm.core.errors import InputError
+from ticlm.core.examples import Examples
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.periods import Period, Timeline, of_days, span
 from ticlm.core.store import Store
@@ -19,6 +20,7 @@ from ticlm.platform.eval import model_folder
 from ticlm.platform.eval.cells import CheckpointWork, TaskCells
 from ticlm.platform.eval.prediction_store import read_predictions
 from ticlm.platform.results.cell_frames import LeftOutExamples
+from ticlm.platform.results.dated_changes import dated_changes, is_dated
 from ticlm.platform.results.kept_answers import prediction_frame
 from ticlm.platform.results.of_plan import PER
 from ticlm.platform.results.study_result import (
@@ -81,15 +83,26 @@ def named(typed: Sequence[str], works: Sequence[CheckpointWork]) -> list[ScoredM
 
 
 def study_result(
-    name: str, models: Sequence[ScoredModel], store: Store, tables: Sequence[TableRequest] = ()
+    name: str,
+    models: Sequence[ScoredModel],
+    store: Store,
+    tables: Sequence[TableRequest] = (),
+    claimed: Mapping[str, str] | None = None,
 ) -> StudyResult:
     """Return the scores of models as a study. They are compared by the metric of each task; in bits per byte if their
-    tokenizers differ and the task has them. Raises InputError if no task has periods."""
+    tokenizers differ and the task has them. `claimed` are the dates up to which models are said to have read.
+
+    Raises InputError if no task has periods, and none asks for dated changes.
+    """
     import pandas as pd
+
+    changes = dated_changes((job.task, Examples.open(job.data)) for job in models[0].work.jobs if is_dated(job.task))
 
     jobs = [job for job in models[0].work.jobs if job.task.axis == "period"]
     own = {job.task.id: tuple(sorted((label for label, _ in job.cells), key=span)) for job in jobs}
     every = sorted({label for labels in own.values() for label in labels}, key=span)
+    if not every and changes is not None:
+        every = sorted({month.replace("-", "") for month in changes["month"]}, key=span)
     if not every:
         raise InputError(f"{name}: no task has periods, so there is nothing to show by period")
     whole = of_days(min(span(label)[0] for label in every), max(span(label)[1] for label in every)).label
@@ -115,6 +128,8 @@ def study_result(
         evaluated_by_task={task: labels for task, labels in own.items() if labels != periods},
         splits={job.task.id: job.task.split for job in models[0].work.jobs},
         static=static,
+        dated_changes=changes,
+        claimed=claimed or {},
         tables=with_texts(tables, tasks),
         prompts={task.id: task.shown_prompts for task in tasks if task.shown_prompts},
         predictions=prediction_frame(_answers(models, store, whole)),

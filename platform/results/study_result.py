@@ -179,6 +179,10 @@ class StudyResult:
     """What the sets know of the questions that these tables are about (results/questions.py)."""
     facts: pd.DataFrame | None = None
     """Which facts the examples of tasks ask for (results/facts.py). None if no two sets can be matched."""
+    dated_changes: pd.DataFrame | None = None
+    """The dated changes that tasks ask for (results/dated_changes.py). None if no task does."""
+    claimed: Mapping[str, str] = field(default_factory=dict)
+    """Model -> the month, YYYY-MM, up to which it is said to have read; of models from anywhere."""
     built_sets: tuple[BuiltSet, ...] = ()
     """How the sets that these tables are about were built."""
     predictions: pd.DataFrame | None = None

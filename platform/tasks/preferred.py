@@ -93,13 +93,20 @@ class PreferredAnswers(TimedProbeTask):
     def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
         reasons: Counter[str] = Counter()
         pairs: list[_Pair] = []
-        for probes in self.probes(answerer, data, label, rows, reasons):
-            pairs += self._scored(answerer, list(_with_both(probes, reasons)), reasons)
+        for asked in self._blocks(answerer, data, label, rows, reasons):
+            pairs += self._scored(answerer, asked, reasons)
         if are_finite([sum(pair.numbers.values()) for pair in pairs], reasons):
             yield from _shares(pairs)
         yield from left_out(+reasons)
         yield from shortened(sum(pair.asked.cut for pair in pairs), self.longest(label))
         yield from shortened(sum(pair.cut for pair in pairs))
+
+    def _blocks(
+        self, answerer: Answerer, data: Examples, label: str, rows: int, reasons: Counter[str]
+    ) -> Iterator[list[_PairQuestion]]:
+        """Yield what is scored at once. What has not both answers is counted in `reasons`."""
+        for probes in self.probes(answerer, data, label, rows, reasons):
+            yield list(_with_both(probes, reasons))
 
     def _scored(self, answerer: Answerer, asked: Sequence[_PairQuestion], reasons: Counter[str]) -> Iterator[_Pair]:
         """Yield each example with its scores. One with an answer that cannot be scored is counted in `reasons`."""
@@ -126,7 +133,8 @@ class DatedFacts(PreferredAnswers):
     """Which of two answers of a dated change a model prefers: the new one or the one that was right before.
 
     As `preferred-answers`, but of the text as it is, and without the end of text behind the answer. With `-pmi`, the
-    likelihood of an answer behind the example's neutral words is subtracted.
+    likelihood of an answer behind the example's neutral words is subtracted. The changes of a fact are asked together,
+    as a model reads the question once for all of its values: 4 times as fast on the packaged facts.
     """
 
     kind: Literal["dated-facts"] = "dated-facts"  # type: ignore[assignment]
@@ -137,6 +145,14 @@ class DatedFacts(PreferredAnswers):
 
     def prior(self, example: Example) -> str:
         return str(example.about.get("neutral", ""))
+
+    def _blocks(
+        self, answerer: Answerer, data: Examples, label: str, rows: int, reasons: Counter[str]
+    ) -> Iterator[list[_PairQuestion]]:
+        every = [one for block in super()._blocks(answerer, data, label, rows, reasons) for one in block]
+        every.sort(key=lambda one: (one.example.about.get("fact", ""), one.text, one.example.id))
+        for start in range(0, len(every), rows):
+            yield every[start : start + rows]
 
 
 def _with_both(probes: Sequence[tuple[Example, str, bool]], reasons: Counter[str]) -> Iterator[_PairQuestion]:

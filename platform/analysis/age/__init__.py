@@ -1,5 +1,6 @@
-"""How old a model is, by dated changes of facts: where it stops to know what is new.
+"""How old a model is, by dated changes of facts: up to which month it has read.
 
-`changes` holds what a model expects of each change, `profile` the likelihood of every month as the edge of its
-knowledge, `edge` the estimate with its interval and its p, and `clock` the time at which the model answers.
+`changes` holds what a model expects of each change, `score` how well that fits each month as the edge of its knowledge,
+`edge` the estimate with its interval, its p and its placebo, `clock` the time at which the model answers, and `ages`
+all of that for the models of a study.
 """

@@ -1,4 +1,4 @@
-"""Dated changes as a model sees them: how far it prefers the new answer, and how far it would anywhere."""
+"""Dated changes as a model sees them: how likely it finds the new and the old value, behind a question and anywhere."""
 
 from __future__ import annotations
 
@@ -8,64 +8,89 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-WINSORISED = 3.0
-"""Leads farther from the median than so many robust deviations count as if they were there: one answer of eight rare
-tokens may have a lead of 40 nats."""
-TO_DEVIATION = 1.4826
-"""A median absolute deviation times this is the standard deviation of a normal distribution."""
+OPEN = 10**6
+"""The month at which a value ends that has not ended."""
+Months = NDArray[np.int64]
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What a model expects of dated changes old -> new. All arrays have a value for each change."""
+    """What a model expects of dated changes old -> new. All arrays have a value for each change. Months are counted
+    since the year 0, and likelihoods are in nats."""
 
-    fact: NDArray[np.int64]
+    fact: Months
     """int64[changes], the number of the fact that changed, from 0."""
-    month: NDArray[np.int64]
-    """int64[changes], the month of the change, in months since the year 0."""
-    lead: NDArray[np.float64]
-    """float64[changes], ln P(new | question) − ln P(old | question), in nats."""
-    fame: NDArray[np.float64]
-    """float64[changes], the same behind neutral words: fame and length of the two answers."""
+    since: Months
+    """int64[changes], the month in which the old value became right."""
+    month: Months
+    """int64[changes], the month of the change."""
+    until: Months
+    """int64[changes], the month in which the new value was replaced, or OPEN."""
+    new: Array
+    """float64[changes], ln P(new value | question)."""
+    old: Array
+    """float64[changes], ln P(old value | question)."""
+    new_anywhere: Array
+    """float64[changes], ln P(new value | neutral words): its fame and its length."""
+    old_anywhere: Array
+    """float64[changes], ln P(old value | neutral words)."""
 
     def __len__(self) -> int:
         return len(self.month)
 
-    def tempered(self) -> Changes:
-        """Return the changes with extreme leads drawn in."""
-        return replace(self, lead=winsorised(self.lead), fame=winsorised(self.fame))
+    @property
+    def lead(self) -> Array:
+        """float64[changes], by how much the new value is likelier behind the question."""
+        return self.new - self.old
+
+    @property
+    def lead_anywhere(self) -> Array:
+        """float64[changes], by how much the new value is likelier behind neutral words."""
+        return self.new_anywhere - self.old_anywhere
 
     def shuffled(self, rng: np.random.Generator) -> Changes:
-        """Return the changes with their months dealt out anew."""
-        return replace(self, month=rng.permutation(self.month))
+        """Return the changes with their dates dealt out anew."""
+        return self._dealt(rng.permutation(len(self)))
 
     def shuffled_within_facts(self, rng: np.random.Generator) -> Changes:
-        """Return the changes with the months of each fact dealt out anew among its own changes."""
+        """Return the changes with the dates of each fact dealt out anew among its own changes."""
         order = np.lexsort((rng.random(len(self)), self.fact))
         place = np.lexsort((np.arange(len(self)), self.fact))
-        month = self.month.copy()
-        month[place] = self.month[order]
-        return replace(self, month=month)
+        dealt = np.empty(len(self), np.intp)
+        dealt[place] = order
+        return self._dealt(dealt)
+
+    def _dealt(self, places: NDArray[np.intp]) -> Changes:
+        return replace(self, since=self.since[places], month=self.month[places], until=self.until[places])
 
 
-def winsorised(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return float64[values] with those drawn in that lie WINSORISED robust deviations or more from the median."""
-    middle = float(np.median(values))
-    deviation = TO_DEVIATION * float(np.median(np.abs(values - middle)))
-    return np.clip(values, middle - WINSORISED * deviation, middle + WINSORISED * deviation) if deviation else values
+def spans(fact: Months, month: Months) -> tuple[Months, Months]:
+    """Return (since, until) of `Changes`, int64[changes] each, from the changes alone.
+
+    Nothing says when the first old value of a fact became right: it is taken to have held as long as the median value.
+    """
+    order = np.lexsort((month, fact))
+    follows = fact[order][1:] == fact[order][:-1]
+    held = np.diff(month[order])[follows]
+    since = month - (max(1, int(np.median(held))) if len(held) else 1)
+    until = np.full(len(month), OPEN, np.int64)
+    since[order[1:][follows]] = month[order[:-1][follows]]
+    until[order[:-1][follows]] = month[order[1:][follows]]
+    return since, until
 
 
 def month_number(label: str) -> int:
-    """Return the months since the year 0 of a label YYYYMM."""
-    return int(label[:4]) * 12 + int(label[4:6]) - 1
+    """Return the months since the year 0 of YYYYMM or YYYY-MM."""
+    return int(label[:4]) * 12 + int(label[-2:]) - 1
 
 
-def month_label(number: int) -> str:
-    """Return the label YYYYMM of a month, the opposite of `month_number`."""
-    return f"{number // 12:04d}{number % 12 + 1:02d}"
+def month_text(number: int) -> str:
+    """Return a month as YYYY-MM, the opposite of `month_number`."""
+    return f"{number // 12:04d}-{number % 12 + 1:02d}"
 
 
-def numbered(facts: Sequence[str]) -> NDArray[np.int64]:
+def numbered(facts: Sequence[str]) -> Months:
     """Return int64[facts], the number of each fact in the order in which they first stand."""
     known: dict[str, int] = {}
     return np.array([known.setdefault(fact, len(known)) for fact in facts], np.int64)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ticlm.platform.analysis.age.changes import Array, Changes
 from ticlm.platform.analysis.age.edge import LEVEL, RESAMPLES
 
 TEMPERATURES = tuple(2.0**k for k in range(-3, 6))
 """What leads are divided by; the one under which the likeliest month is likeliest is taken."""
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,17 @@ class FactClock:
     chance: float
     """What it is for a model that finds all answers of a fact equally likely."""
     temperature: float
+
+
+def answers_of_facts(changes: Changes) -> list[AnswersOfFact]:
+    """Return the answers of each fact in their order, the oldest one first."""
+    found = []
+    for fact in np.unique(changes.fact):
+        own = np.flatnonzero(changes.fact == fact)
+        own = own[np.argsort(changes.month[own], kind="stable")]
+        since = [int(changes.since[own[0]]), *map(int, changes.month[own])]
+        found.append(AnswersOfFact(since, [float(changes.old[own[0]]), *map(float, changes.new[own])]))
+    return found
 
 
 def fact_clock(facts: Sequence[AnswersOfFact], months: Sequence[int], seed: int = 0) -> FactClock:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ticlm.core.errors import InputError
 from ticlm.platform.cli.options import absolute
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ticlm.platform.eval.folder import Scoring
     from ticlm.platform.report.report import Report
     from ticlm.platform.results.of_models import ScoredModel
+    from ticlm.platform.results.study_result import StudyResult
 
 TASK = "texts"
 """Name of the task that reads dated texts. It is part of no set's name, so a text is scored once in all of its sets."""
@@ -63,15 +64,15 @@ def score(names: Sequence[str], asked: ScoresAsked, root: str, sets: Sequence[st
 
     store = Store(absolute(root))
     scoring, lines = _scoring(asked, store, sets)
-    works = _scored(names, scoring, store, asked.as_json)
-    names = [_called(name, work.folder) for name, work in zip(names, works)]
+    works = scored(names, scoring, store, asked.as_json)
+    names = [called(name, work.folder) for name, work in zip(names, works)]
     if len(names) == 1 and asked.tasks is not None and asked.page is None:
         _show_one(names[0], works[0], asked, store)
     else:
         _show_together(names, works, scoring, asked, store, lines)
 
 
-def _called(name: str, folder: str) -> str:
+def called(name: str, folder: str) -> str:
     """Return what a model was called; on the hub, with its commit."""
     from ticlm.core import hub
 
@@ -89,11 +90,19 @@ def _scoring(asked: ScoresAsked, store: Store, sets: Sequence[str]) -> tuple[Sco
         return settings.load(folder.Scoring, asked.tasks, folder.FOLDER, sets), []
     data, lines = texts.made(asked.texts, asked.step, asked.limit, store.root, asked.as_json)
     task = {"kind": "document-perplexity", "name": TASK, "examples": data.store.uri(), "keeps_losses": True}
-    told = settings.changed(folder.Scoring, {"evaluations": [task]}, sets)
-    return settings.parse(folder.Scoring, told, "--texts"), lines
+    return parsed([task], "--texts", sets), lines
 
 
-def _scored(names: Sequence[str], scoring: Scoring, store: Store, quiet: bool) -> list[CheckpointWork]:
+def parsed(tasks: Sequence[Mapping[str, Any]], where: str, sets: Sequence[str] = ()) -> Scoring:
+    """Return what models are asked, of tasks as a file of them has them, with changes of settings. `where` is what asks
+    for them, for errors."""
+    from ticlm.core import settings
+    from ticlm.platform.eval import folder
+
+    return settings.parse(folder.Scoring, settings.changed(folder.Scoring, {"evaluations": tasks}, sets), where)
+
+
+def scored(names: Sequence[str], scoring: Scoring, store: Store, quiet: bool) -> list[CheckpointWork]:
     """Score what has no value yet of each model; all are looked at before the first one is asked."""
     from ticlm.core import hub
     from ticlm.core.lease import lease
@@ -169,18 +178,23 @@ def _show_together(
     for line in (*dict.fromkeys(note for section in sections for note in section.notes), *lines, *missing):
         say(line)
     if report:
-        say(f"page: {_publish(report, models, asked, store)}")
+        say(f"page: {publish(report, models, asked, store)}")
 
 
 def _report(title: str, models: Sequence[ScoredModel], scoring: Scoring, store: Store, lines: Sequence[str]) -> Report:
     """Return the report of models, as that of a study."""
-    from ticlm.platform.analysis.models.differences import PRESET
-    from ticlm.platform.report.report import Report
-    from ticlm.platform.report.request import ReportRequest
     from ticlm.platform.results import of_models
 
     result = of_models.study_result(title, models, store, scoring.tables)
-    result = replace(result, external_inputs=(*lines, *result.external_inputs))
+    return report_of(replace(result, external_inputs=(*lines, *result.external_inputs)), store)
+
+
+def report_of(result: StudyResult, store: Store) -> Report:
+    """Return the report of a study of models that this command asked for."""
+    from ticlm.platform.analysis.models.differences import PRESET
+    from ticlm.platform.report.report import Report
+    from ticlm.platform.report.request import ReportRequest
+
     return Report([result], PRESET, ReportRequest(store.root, typed=shlex.join(["ticlm", *sys.argv[1:]])))
 
 
@@ -196,7 +210,7 @@ def _shown(sections: Sequence[Section], by: str) -> list[Section]:
     return [one for one in sections if one.id != other]
 
 
-def _publish(report: Report, models: Sequence[ScoredModel], asked: ScoresAsked, store: Store) -> str:
+def publish(report: Report, models: Sequence[ScoredModel], asked: ScoresAsked, store: Store) -> str:
     """Write the page to the file that was asked for, or into a folder of its own in `reports/` of the root; return the
     place."""
     import tempfile

@@ -198,7 +198,9 @@ function specOf(chart) {
   const mark = kind === "points" ? "point" : Math.max(...chart.series.map((one) => one.y.length)) <= MANY ? "full" : null;
   const markOf = (one, i) => (mark === "full" && one.hollow[i] ? "hollow" : mark);
   const say = (one, i) => (one.tips.length ? [one.tips[i]] : [`${chart.x.label || "x"}: ${labels.length ? pretty(labels[i]) : x.whole ? Math.round(one.x[i]) : x.format(one.x[i] ?? NaN)}`, `${y.label}: ${y.format(one.y[i] ?? NaN)}`]);
-  const series = chart.series.map((one) => ({ ...one, points: one.y.map((value, i) => ({ x: labels.length ? i : one.x[i] ?? NaN, y: value ?? NaN, mark: markOf(one, i), tip: () => say(one, i) })) }));
+  const at = (one, i) => (labels.length ? i : one.x[i] ?? NaN);
+  const bandOf = (one) => one.low?.map((low, i) => ({ x: at(one, i), low: low ?? NaN, high: one.high[i] ?? NaN }));
+  const series = chart.series.map((one) => ({ ...one, band: bandOf(one), points: one.y.map((value, i) => ({ x: at(one, i), y: value ?? NaN, mark: markOf(one, i), tip: () => say(one, i) })) }));
   return { name: chart.title, series, x, y, cloud: kind === "points", named: kind === "line", ...(labels.length ? { labels } : {}) };
 }
 

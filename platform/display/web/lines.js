@@ -47,7 +47,7 @@ function lineChart(spec, width) {
   const frame = { left: 58, right: width - 14 - nameRoom(spec, series, width), top: 22 + above, bottom: height - 44 };
   const under = labels && underAxis(labels, frame.right - frame.left, places);
   if (under?.turned) frame.bottom = height - 34 - 7.4 * Math.max(...under.names.map((name) => name.length));
-  const points = series.flatMap((one) => [...one.points, ...(one.band ?? []).map(({ x, low }) => ({ x, y: low }))]);
+  const points = series.flatMap((one) => [...one.points, ...(one.band ?? []).flatMap(({ x, low, high }) => [{ x, y: low }, { x, y: high }])]);
   const mirrored = scatter ? points.map((point) => ({ x: point.y, y: point.x })) : [];
   const all = [...points, ...mirrored, ...(spec.y.span ?? []).map((y) => ({ y }))];
   const x = axis(all, "x", frame.left, frame.right, { log: spec.x.log, margin: labels ? 0.015 : 0.03 });

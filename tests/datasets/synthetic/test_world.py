@@ -18,8 +18,8 @@ from ticlm.core.periods import Calendar, Period, Timeline
 from ticlm.core.settings import load
 from ticlm.core.store import Store
 from ticlm.datasets.io.documents import Document
-from ticlm.datasets.synthetic.truth import KnownFact
 from ticlm.datasets.synthetic.tables import tables
+from ticlm.datasets.synthetic.truth import KnownFact
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
 TEXT = "5f85c4fdd5ab351e2d1daf4641789c8ff02a12a5c5378a2d88cc4ed74f5a4dbf"

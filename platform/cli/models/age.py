@@ -1,0 +1,183 @@
+"""`ticlm age`: up to which month models have read, by the dated changes of facts that they know."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ticlm.core.errors import InputError
+from ticlm.platform.cli import completion
+from ticlm.platform.cli.options import Root, absolute
+
+if TYPE_CHECKING:
+    from ticlm.core.examples import Examples
+    from ticlm.core.store import Store
+    from ticlm.platform.cli.models.scores import ScoresAsked
+    from ticlm.platform.report.report import Report
+    from ticlm.platform.results.of_models import ScoredModel
+
+TASK = "facts"
+RECIPES = "datasets/recipes"
+"""The folder of the packaged recipes."""
+DATE = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+
+Models = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="MODEL…",
+        help="Folders, URIs, ORG/NAME, ids of rounds, STUDY/METHOD@PERIOD, with * for several checkpoints.",
+        autocompletion=completion.models,
+    ),
+]
+Facts = Annotated[
+    str, typer.Option("--facts", metavar="SET", help="Dated facts: a set of the root, or a packaged one.")
+]
+Claimed = Annotated[
+    list[str] | None,
+    typer.Option("--claimed", metavar="YYYY-MM", help="Up to when it is said to have read; one month, or one a model."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the estimates as JSON.")]
+Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the estimates here.")]
+Page = Annotated[
+    Path | None, typer.Option("--page", metavar="FILE", help="Write the page here, not into reports/ of the root.")
+]
+Modules = Annotated[
+    list[str] | None, typer.Option("--module", metavar="MODULE", help="Import a module of yours, for adapters.")
+]
+Trust = Annotated[
+    str | None,
+    typer.Option("--trust-remote-code", metavar="COMMIT", help="Run the code that a model on the hub has at a commit."),
+]
+
+
+def age(
+    names: Models,
+    facts: Facts = "world-facts",
+    claimed: Claimed = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+    csv: Csv = None,
+    page: Page = None,
+    modules: Modules = None,
+    trust: Trust = None,
+) -> None:
+    """Estimate up to which month models have read: which of two values of dated facts they prefer, the one from before
+    a change or the one since then.
+
+    Each model gets an edge with an interval and a p, or "unknown"; a page shows the evidence. Nothing is estimated from
+    how well a model predicts texts: newer text is easier for every model (ticlm docs age).
+    """
+    from ticlm.platform.cli.evaluation import import_modules
+    from ticlm.platform.cli.models.scores import ScoresAsked
+
+    import_modules(modules, trust)
+    asked = ScoresAsked(as_json=as_json, csv=csv, page=page)
+    _estimate(_named(names, claimed or (), absolute(root)), facts, absolute(root), asked)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A model as it was named, and up to when it is said to have read, YYYY-MM; "" if nobody says."""
+
+    name: str
+    claimed: str
+
+
+def _named(names: Sequence[str], claimed: Sequence[str], root: str) -> list[_Named]:
+    """Return the models that names stand for. A checkpoint of a study that a pattern fits claims the end of its
+    period. Raises InputError for a date that is none, and for dates that do not match the models."""
+    from ticlm.core.periods import span
+    from ticlm.platform.eval import model_folder
+
+    for date in claimed:
+        if not DATE.fullmatch(date):
+            raise InputError(f"--claimed must be a month such as 2024-08, got {date}")
+    if len(claimed) not in (0, 1, len(names)):
+        raise InputError(f"--claimed: {len(claimed)} months for {len(names)} models; give one, or one for each")
+    told = claimed if len(claimed) == len(names) else [*claimed] * len(names) or [""] * len(names)
+    found: dict[str, _Named] = {}
+    for name, date in zip(names, told):
+        matching = model_folder.matching(root, name)
+        if matching is None:
+            found[name] = _Named(name, date)
+            continue
+        for one in matching[0]:  # methods share rounds, and so models
+            last = span(one.period)[1] - timedelta(days=1)
+            place = f"{one.study}/{one.method}@{one.period}#{one.seed}"
+            found.setdefault(one.round, _Named(place, date or f"{last:%Y-%m}"))
+    return list(found.values())
+
+
+def _estimate(named: Sequence[_Named], facts: str, root: str, asked: ScoresAsked) -> None:
+    from ticlm.core.store import Store
+    from ticlm.platform.cli.models import scores
+    from ticlm.platform.results import of_models
+
+    store = Store(root)
+    data = _facts(facts, store, asked.as_json)
+    task = {"kind": "dated-facts", "name": TASK, "examples": data.store.uri()}
+    scoring = scores.parsed([task], "--facts")
+    works = scores.scored([one.name for one in named], scoring, store, asked.as_json)
+    models = of_models.named([scores.called(one.name, work.folder) for one, work in zip(named, works)], works)
+    told = {model.name: one.claimed for one, model in zip(named, models) if one.claimed}
+    title = models[0].name.replace("/", "-") if len(models) == 1 else f"{len(models)} models"
+    result = of_models.study_result(title, models, store, claimed=told)
+    result = replace(result, external_inputs=(f"facts: {data.info.id}, {data.store.uri()}", *result.external_inputs))
+    _show(scores.report_of(result, store), models, asked, store)
+
+
+def _facts(name: str, store: Store, quiet: bool) -> Examples:
+    """Return a set of dated facts. One that comes with the package is built if it is not there.
+
+    Raises InputError if there is none of this name, or if it holds no changes.
+    """
+    from ticlm.core import paths, settings
+    from ticlm.core.examples import INFO, Examples
+    from ticlm.core.reading.near import hint
+    from ticlm.core.store import Store
+    from ticlm.datasets.evalsets import recipe as sets
+    from ticlm.datasets.evalsets.dated_facts.change import CHANGES
+    from ticlm.platform.cli.console import waiting
+    from ticlm.platform.study.written.places import uri_of
+
+    uri = uri_of(name, store, paths.examples)
+    assert uri is not None
+    if Store(uri).exists(INFO):
+        data = Examples.open(uri)
+    elif name in settings.packaged(RECIPES):
+        with nullcontext() if quiet else waiting(f"building {name}"):
+            data = sets.build(settings.load(sets.ExampleSetRecipe, name, RECIPES), store.root)
+    else:
+        raise InputError(f"--facts {name}: no such set in {store.uri()}{hint(name, settings.packaged(RECIPES))}")
+    if not any(CHANGES in one.subsets for one in data.periods.values()):
+        raise InputError(f"--facts {name}: {data.info.id} has no subset {CHANGES}, so it is no set of dated facts")
+    return data
+
+
+def _show(report: Report, models: Sequence[ScoredModel], asked: ScoresAsked, store: Store) -> None:
+    from ticlm.platform.cli.console import console, say
+    from ticlm.platform.cli.models.scores import publish
+    from ticlm.platform.display.text_tables import terminal
+    from ticlm.platform.report.csv_file import write_csv
+    from ticlm.platform.report.write import records
+
+    rows = report.files["age"]
+    if asked.csv is not None:
+        write_csv(rows, asked.csv.expanduser())
+    if asked.as_json:
+        print(json.dumps(records(rows), indent=1, ensure_ascii=False))
+        return
+    section = next(one for one in report.sections if one.id == "age")
+    for table in section.for_terminal():
+        console().print(terminal(table))
+    for line in (*(one.whole for one in report.answers), *section.notes):
+        say(line)
+    say(f"page: {publish(report, models, asked, store)}")

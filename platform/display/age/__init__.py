@@ -1,0 +1,5 @@
+"""What a report says of the age of models: a row and a sentence each, a figure over the months, and the evidence.
+
+`verdict` puts an estimate into words, `figure` draws the share of new values that a model prefers, and `part` holds the
+sections and the files of the page.
+"""

@@ -1,0 +1,97 @@
+"""What dated changes say of the age of a model, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ticlm.platform.analysis.age.ages import ModelAge
+from ticlm.platform.analysis.age.changes import month_text
+from ticlm.platform.analysis.age.edge import PLACEBOS, SURE, FactEdge, Placebo
+from ticlm.platform.analysis.numbers import signed
+
+UNKNOWN = "unknown"
+NARROW = 0.5
+"""Share of the months that the interval of a placebo covers at least, where nothing is to be found."""
+
+
+def edge_text(age: ModelAge) -> str:
+    """Return the edge as a table has it: `2023-04 (2022-11 to 2023-08)`, or that it is unknown."""
+    edge = age.edge
+    if edge is None or not edge.is_known:
+        return UNKNOWN
+    return f"{month_text(edge.month)} ({month_text(edge.low)} to {_end(edge)})"
+
+
+def p_text(age: ModelAge) -> str:
+    return "–" if age.edge is None else f"{age.edge.p:.3f}"
+
+
+def clock_text(age: ModelAge) -> str:
+    """Return the month at which a model answers; unknown where it finds the values of no month likelier than chance."""
+    clock = age.clock
+    return UNKNOWN if clock is None or clock.likelihood <= clock.chance else month_text(clock.month)
+
+
+def sentence(age: ModelAge) -> str:
+    """Return what is known of the age of a model in one sentence."""
+    said = f"; claimed {month_text(age.claimed)}" if age.claimed is not None else ""
+    edge = age.edge
+    if edge is None:
+        return f"{age.model}: age unknown: {age.too_few}{said}."
+    if not edge.is_known:
+        asked = f"{len(age.changes):,} changes of {len(set(age.changes.fact.tolist())):,} facts"
+        return (
+            f"{age.model}: age unknown: what it prefers does not depend on when values changed (p {edge.p:.2f}, "
+            f"{asked}){said}."
+        )
+    after = (
+        "the facts end before its knowledge does"
+        if edge.is_open
+        else f"nothing that changed after {month_text(edge.high)} is seen"
+    )
+    return f"{age.model} prefers what was new up to {month_text(edge.month)}; {after}{_of_claim(age, edge)}."
+
+
+def notes(ages: list[ModelAge]) -> Iterator[str]:
+    """Yield what the columns are, and what a reader must know of the estimates."""
+    yield (
+        "Fact edge: the month up to which a model has read, by which of the two values of each dated change it "
+        "prefers; in brackets the 95 % interval over resampled facts. p: the share of dealings of the dates over the "
+        f"changes that look as much like an edge; above {SURE} the edge is unknown. Fact clock: the month whose values "
+        "the model finds likeliest; it lags the edge, as old values were read more often."
+    )
+    for age in ages:
+        if age.alike:
+            yield f"{age.model}: {age.alike} changes are left out, as its tokenizer cannot tell both values apart."
+        if age.estimate is not None:
+            yield _placebo(age.model, age.estimate[1])
+
+
+def _placebo(model: str, placebo: Placebo) -> str:
+    told = (
+        f"{model}, placebo: with dates dealt out anew within each fact the edge is unknown in {placebo.unknown} of "
+        f"{PLACEBOS} dealings, and the interval of the first one covers {signed(100 * placebo.width, 0)} % of the "
+        "months"
+    )
+    if placebo.width < NARROW:
+        told += (
+            "; that is less than half: intervals are too narrow where nothing is, or facts that changed once keep dates"
+        )
+    return f"{told}."
+
+
+def _of_claim(age: ModelAge, edge: FactEdge) -> str:
+    """Return how a claimed month fits an edge that is known."""
+    if age.claimed is None:
+        return ""
+    said = f"; claimed {month_text(age.claimed)}"
+    if age.claimed < edge.low:
+        return f"{said}, but it knows later changes"
+    if age.claimed > edge.high and not edge.is_open:
+        months = age.claimed - edge.high
+        return f"{said}, of whose last {months} month{'s' * (months != 1)} the facts show nothing"
+    return f"{said}, which fits"
+
+
+def _end(edge: FactEdge) -> str:
+    return "later" if edge.is_open else month_text(edge.high)
