@@ -25,6 +25,7 @@ from ticlm.core.store import Store
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
 from ticlm.datasets.evalsets.dated_facts.from_wikidata import WikidataFacts
 from ticlm.datasets.evalsets.dated_facts.kairos import KairosQuestions
+from ticlm.datasets.evalsets.dated_facts.synthetic import SyntheticDatedFacts
 from ticlm.datasets.evalsets.dated_facts.taqa import TaqaQuestions
 from ticlm.datasets.evalsets.dated_facts.world_facts import WorldFacts
 from ticlm.datasets.evalsets.dated_texts import DatedTexts
@@ -35,7 +36,6 @@ from ticlm.datasets.evalsets.invariant_lama import InvariantLama
 from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
 from ticlm.datasets.evalsets.probes import ProbeFiles
 from ticlm.datasets.evalsets.retrieved_contexts import RetrievedContexts
-from ticlm.datasets.evalsets.synthetic_dated_facts import SyntheticDatedFacts
 from ticlm.datasets.evalsets.synthetic_probes import SyntheticProbes
 from ticlm.datasets.evalsets.temporalwiki.files import TemporalWikiFiles
 from ticlm.datasets.evalsets.temporalwiki.probes import TemporalWikiProbes

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +18,8 @@ from ticlm.platform.cli import completion
 from ticlm.platform.cli.options import Root, absolute
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ticlm.core.examples import Examples
     from ticlm.core.store import Store
     from ticlm.platform.cli.models.scores import ScoresAsked
@@ -97,22 +99,22 @@ def _named(names: Sequence[str], claimed: Sequence[str], root: str) -> list[_Nam
     from ticlm.core.periods import span
     from ticlm.platform.eval import model_folder
 
-    for date in claimed:
-        if not DATE.fullmatch(date):
-            raise InputError(f"--claimed must be a month such as 2024-08, got {date}")
+    for month in claimed:
+        if not DATE.fullmatch(month):
+            raise InputError(f"--claimed must be a month such as 2024-08, got {month}")
     if len(claimed) not in (0, 1, len(names)):
         raise InputError(f"--claimed: {len(claimed)} months for {len(names)} models; give one, or one for each")
     told = claimed if len(claimed) == len(names) else [*claimed] * len(names) or [""] * len(names)
     found: dict[str, _Named] = {}
-    for name, date in zip(names, told):
+    for name, month in zip(names, told):
         matching = model_folder.matching(root, name)
         if matching is None:
-            found[name] = _Named(name, date)
+            found[name] = _Named(name, month)
             continue
         for one in matching[0]:  # methods share rounds, and so models
             last = span(one.period)[1] - timedelta(days=1)
             place = f"{one.study}/{one.method}@{one.period}#{one.seed}"
-            found.setdefault(one.round, _Named(place, date or f"{last:%Y-%m}"))
+            found.setdefault(one.round, _Named(place, month or f"{last:%Y-%m}"))
     return list(found.values())
 
 
@@ -128,10 +130,10 @@ def _estimate(named: Sequence[_Named], facts: str, root: str, asked: ScoresAsked
     works = scores.scored([one.name for one in named], scoring, store, asked.as_json)
     models = of_models.named([scores.called(one.name, work.folder) for one, work in zip(named, works)], works)
     told = {model.name: one.claimed for one, model in zip(named, models) if one.claimed}
-    title = models[0].name.replace("/", "-") if len(models) == 1 else f"{len(models)} models"
+    title = models[0].name.replace("/", "-") if len(models) == 1 else f"{len(models)}-models"
     result = of_models.study_result(title, models, store, claimed=told)
     result = replace(result, external_inputs=(f"facts: {data.info.id}, {data.store.uri()}", *result.external_inputs))
-    _show(scores.report_of(result, store), models, asked, store)
+    _show(scores.report_of(result, store), models, asked, store, data.info.id)
 
 
 def _facts(name: str, store: Store, quiet: bool) -> Examples:
@@ -162,9 +164,11 @@ def _facts(name: str, store: Store, quiet: bool) -> Examples:
     return data
 
 
-def _show(report: Report, models: Sequence[ScoredModel], asked: ScoresAsked, store: Store) -> None:
+def _show(report: Report, models: Sequence[ScoredModel], asked: ScoresAsked, store: Store, facts: str) -> None:
+    from ticlm.core.store import Store
     from ticlm.platform.cli.console import console, say
     from ticlm.platform.cli.models.scores import publish
+    from ticlm.platform.display.age.part import FIGURES
     from ticlm.platform.display.text_tables import terminal
     from ticlm.platform.report.csv_file import write_csv
     from ticlm.platform.report.write import records
@@ -178,6 +182,23 @@ def _show(report: Report, models: Sequence[ScoredModel], asked: ScoresAsked, sto
     section = next(one for one in report.sections if one.id == "age")
     for table in section.for_terminal():
         console().print(terminal(table))
-    for line in (*(one.whole for one in report.answers), *section.notes):
+    sentences = [one.whole for one in report.answers] if len(models) <= FIGURES else []
+    for line in (*sentences, *section.notes):
         say(line)
-    say(f"page: {publish(report, models, asked, store)}")
+    page = publish(report, models, asked, store)
+    say(f"page: {page}")
+    if asked.page is None:
+        _write_results(rows, Store(page.rpartition("/")[0]), facts)
+
+
+def _write_results(rows: pd.DataFrame, folder: Store, facts: str) -> None:
+    """Write the edge of each model as the hub reads it, into .eval_results/ beside the page."""
+    from ticlm.core import hub
+
+    name, _, version = facts.partition("@")
+    for row in rows.itertuples():
+        interval = f"95 % {row.low} to {row.high}, p {row.p:.3f}" if row.edge else str(row.verdict)
+        value = str(row.edge) if row.is_known else "unknown"
+        one = hub.HubResult(name, version, "fact-edge", value, date.today().isoformat(), f"{interval}; ticlm age")
+        file = f".eval_results/{re.sub(r'[^A-Za-z0-9._@-]', '-', str(row.model))}.yaml"
+        folder.write(file, hub.results_file([one]).encode())

@@ -37,7 +37,7 @@ def chart(age: ModelAge, study: str) -> Chart:
             *_uprights(age),
         ),
         x=Axis("year of the change", whole=True),
-        y=Axis("new values preferred to old ones, % (band: 95 %)", zero=True),
+        y=Axis(f"{age.model}: new values preferred to old ones, % (band: 95 %)", zero=True),
         study=study,
         figure=("age", study, age.model),
     )

@@ -40,7 +40,7 @@ def _of_study(study: StudyResult, found: list[ModelAge]) -> Part:
     shown = found[:FIGURES]
     rest = (f"{len(found) - FIGURES} more models are in the files alone.",) if len(found) > FIGURES else ()
     charts = tuple(chart(one, study.name) for one in shown if len(one.changes))
-    rows = Section("age", TITLE, (_table(found),), charts, (*notes(shown), *rest), is_first=True)
+    rows = Section("age", TITLE, (_table(found),), charts, (*notes(found, FIGURES), *rest), is_first=True)
     evidence = Section("evidence", "What they know", tuple(table for one in shown for table in _evidence(one)))
     changes = pd.concat([_changes(one) for one in found], ignore_index=True)
     return Part(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ticlm.platform.analysis.age.ages import ModelAge
 from ticlm.platform.analysis.age.changes import month_text
@@ -10,6 +10,8 @@ from ticlm.platform.analysis.age.edge import PLACEBOS, SURE, FactEdge, Placebo
 from ticlm.platform.analysis.numbers import signed
 
 UNKNOWN = "unknown"
+SEVERAL = 5
+"""Fewest models with claims whose estimates are counted against them."""
 NARROW = 0.5
 """Share of the months that the interval of a placebo covers at least, where nothing is to be found."""
 
@@ -52,19 +54,34 @@ def sentence(age: ModelAge) -> str:
     return f"{age.model} prefers what was new up to {month_text(edge.month)}; {after}{_of_claim(age, edge)}."
 
 
-def notes(ages: list[ModelAge]) -> Iterator[str]:
-    """Yield what the columns are, and what a reader must know of the estimates."""
+def notes(ages: Sequence[ModelAge], most: int) -> Iterator[str]:
+    """Yield what the columns are, and what a reader must know of the estimates, of single ones for the first `most`."""
     yield (
         "Fact edge: the month up to which a model has read, by which of the two values of each dated change it "
         "prefers; in brackets the 95 % interval over resampled facts. p: the share of dealings of the dates over the "
         f"changes that look as much like an edge; above {SURE} the edge is unknown. Fact clock: the month whose values "
         "the model finds likeliest; it lags the edge, as old values were read more often."
     )
-    for age in ages:
+    yield from _against_claims(ages)
+    for age in ages[:most]:
         if age.alike:
             yield f"{age.model}: {age.alike} changes are left out, as its tokenizer cannot tell both values apart."
         if age.estimate is not None:
             yield _placebo(age.model, age.estimate[1])
+
+
+def _against_claims(ages: Sequence[ModelAge]) -> Iterator[str]:
+    """Yield how far the edges of several models are from the months that they claim."""
+    claims = [(age.edge, age.claimed) for age in ages if age.claimed is not None]
+    if len(claims) < SEVERAL:
+        return
+    known = [(edge, claimed) for edge, claimed in claims if edge is not None and edge.is_known]
+    near = sum(abs(edge.month - claimed) <= 1 for edge, claimed in known)
+    covered = sum(edge.low <= claimed <= edge.high for edge, claimed in known)
+    yield (
+        f"Of {len(claims)} models with a claimed month, the edge of {len(known)} is known; it is within a month of the "
+        f"claimed one for {near}, and the interval holds that for {covered}."
+    )
 
 
 def _placebo(model: str, placebo: Placebo) -> str:

@@ -40,7 +40,9 @@ def part(results: Sequence[StudyResult], views: Sequence[Sequence[View]]) -> Par
 def _of_study(study: StudyResult, views: Sequence[View]) -> Part:
     frame = model_differences(views)
     apart, names = _apart(frame), [one.name for one in study.methods]
-    sections = (by_period(views, apart), by_source(views, apart), static(study.static, names))
+    dated = set() if study.dated_changes is None else set(study.dated_changes["task"])
+    others = study.static[~study.static["task"].isin(dated)]  # of dated changes, the age says more than their mean
+    sections = (by_period(views, apart), by_source(views, apart), static(others, names))
     sentences = [(study.name, line) for view in views if not view.source for line in _sentences(view, apart)]
     shown = tuple(one for one in sections if one.tables)
     return Part(NAME, {"models": frame}, shown, tuple(sentences), counts_as_benchmark=False)

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from ticlm.core.accounting import Step
-from ticlm.core.examples import Example
 from ticlm.core.periods import Calendar
 from ticlm.core.settings import Settings
+from ticlm.datasets.evalsets.dated_facts.change import CHANGES, DatedChange, examples_of
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.synthetic.facts import Fact
 from ticlm.datasets.synthetic.tables import tables
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
-CHANGES = "changes"
 NEUTRAL = {"person": "In the words of", "firm": "At the head of", "town": "The town of"}
 """Words of this world that any value of a kind may follow: what a model expects there is how famous each name is."""
 OTHERWISE = "The promise of"
@@ -55,28 +54,22 @@ class SyntheticDatedFacts(Settings):
             step = Step(
                 name="changes", read=len(changed), dropped={"a subject that came later": young} if young else {}
             )
-            yield PeriodDraft(period, {CHANGES: _examples(lasting)}, (step,))
+            yield PeriodDraft(period, {CHANGES: examples_of(_changes(lasting))}, (step,))
 
 
-def _examples(facts: Sequence[Fact]) -> list[Example]:
-    found = []
+def _changes(facts: Sequence[Fact]) -> Iterator[DatedChange]:
     for fact in facts:
-        relation, name = tables().relation[fact.relation], f"{fact.subject}/{fact.relation}".lower().replace(" ", "-")
+        relation = tables().relation[fact.relation]
         assert fact.previous is not None
-        one = Example(
-            id=fact.id,
+        yield DatedChange(
+            month=f"{fact.start:%Y%m}",
+            item="",
+            property_id=fact.relation,
+            subject=fact.subject,
+            category=fact.relation,
+            old=(fact.previous,),
+            new=(fact.object,),
             text=fact.say(relation.statements[0].partition("{object}")[0]).rstrip(),
-            answer=fact.object,
-            outdated=(fact.previous,),
-            source=fact.relation,
+            neutral=NEUTRAL.get(relation.object, OTHERWISE),
             question=fact.say(relation.question),
-            about={
-                "fact": name,
-                "subject": fact.subject,
-                "property": fact.relation,
-                "date": f"{fact.start:%Y-%m}",
-                "neutral": NEUTRAL.get(relation.object, OTHERWISE),
-            },
         )
-        found.append(one)
-    return found

@@ -10,8 +10,8 @@ import pytest
 from ticlm.core.examples import Example
 from ticlm.core.periods import Calendar
 from ticlm.datasets.evalsets import recipe as sets
+from ticlm.datasets.evalsets.dated_facts.synthetic import CHANGES, SyntheticDatedFacts
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
-from ticlm.datasets.evalsets.synthetic_dated_facts import CHANGES, SyntheticDatedFacts
 from ticlm.datasets.synthetic import people
 from ticlm.datasets.synthetic.tables import tables
 from ticlm.datasets.synthetic.world import SyntheticWorld
@@ -38,9 +38,8 @@ def test_each_change_has_its_month_the_new_answer_and_the_one_before(tmp_path: P
     assert len(found) > 60 and len({one.id for _, one in found}) == len(found)
     there = {one.name for one in world.history.begun(world.epoch).values()}
     for label, one in found:
-        subject, relation, start = one.about["subject"], one.source, one.id.rpartition("/")[2]
-        day = date(int(start[:4]), int(start[4:6]), int(start[6:]))
-        assert label == start[:6] == one.about["date"].replace("-", "") and subject in there
+        subject, relation, day = one.about["subject"], one.source, date(int(label[:4]), int(label[4:6]), 28)
+        assert label == one.about["date"].replace("-", "") and subject in there
         held = world.history.held(subject, relation, day)
         assert held is not None and (one.answer, one.outdated) == (held.object, (held.previous,))
         assert before.get(one.about["fact"], held.previous) == held.previous, "the answers of a fact follow each other"
