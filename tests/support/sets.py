@@ -24,11 +24,15 @@ def kept(folder: Path, *examples: Example) -> Examples:
 
 def kept_subsets(folder: Path, *periods: Mapping[str, Sequence[Example]]) -> Examples:
     """A set of consecutive months from PERIOD on, each with these subsets."""
+    return kept_months(folder, {str(int(PERIOD) + number): subsets for number, subsets in enumerate(periods)})
+
+
+def kept_months(folder: Path, months: Mapping[str, Mapping[str, Sequence[Example]]]) -> Examples:
+    """A set of these months, each with these subsets."""
     store = Store(folder)
     info = ExamplesInfo(name="toy", version="1", recipe="toy")
     store.create("examples.json", info.model_dump_json().encode())
-    for number, subsets in enumerate(periods):
-        label = str(int(PERIOD) + number)
+    for label, subsets in months.items():
         start, end = span(label)
         publish(store, PeriodExamples(period=Period(label=label, start=start, end=end), subsets={}), subsets)
     return Examples.open(store.uri())

@@ -56,11 +56,10 @@ class ModelAge:
         changes, facts = len(self.changes), len(np.unique(self.changes.fact))
         if self.estimate is not None:
             return ""
-        if changes and len(np.unique(self.changes.month)) == 1:
+        if changes >= LEAST and len(np.unique(self.changes.month)) == 1:
             return f"all {changes} changes are of one month"
-        return (
-            f"{changes} change{'s' * (changes != 1)} of {facts} fact{'s' * (facts != 1)}; {LEAST} facts are the least"
-        )
+        counted = f"{changes} change{'s' * (changes != 1)} of {facts} fact{'s' * (facts != 1)}"
+        return f"{counted}, where {LEAST} of each are the least"
 
 
 def ages(study: StudyResult) -> Iterator[ModelAge]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ticlm.core.errors import InputError
+from ticlm.datasets.evalsets.dated_facts.change import CHANGES
 from ticlm.platform.cli import completion
 from ticlm.platform.cli.options import Root, absolute
 
@@ -102,8 +103,10 @@ def _named(names: Sequence[str], claimed: Sequence[str], root: str) -> list[_Nam
     for month in claimed:
         if not DATE.fullmatch(month):
             raise InputError(f"--claimed must be a month such as 2024-08, got {month}")
+        if month > f"{date.today():%Y-%m}":
+            raise InputError(f"--claimed {month} is in the future")
     if len(claimed) not in (0, 1, len(names)):
-        raise InputError(f"--claimed: {len(claimed)} months for {len(names)} models; give one, or one for each")
+        raise InputError(f"--claimed: {len(claimed)} months, {len(names)} names; give one month, or one for each name")
     told = claimed if len(claimed) == len(names) else [*claimed] * len(names) or [""] * len(names)
     found: dict[str, _Named] = {}
     for name, month in zip(names, told):
@@ -146,7 +149,6 @@ def _facts(name: str, store: Store, quiet: bool) -> Examples:
     from ticlm.core.reading.near import hint
     from ticlm.core.store import Store
     from ticlm.datasets.evalsets import recipe as sets
-    from ticlm.datasets.evalsets.dated_facts.change import CHANGES
     from ticlm.platform.cli.console import waiting
     from ticlm.platform.study.written.places import uri_of
 
@@ -161,7 +163,16 @@ def _facts(name: str, store: Store, quiet: bool) -> Examples:
         raise InputError(f"--facts {name}: no such set in {store.uri()}{hint(name, settings.packaged(RECIPES))}")
     if not any(CHANGES in one.subsets for one in data.periods.values()):
         raise InputError(f"--facts {name}: {data.info.id} has no subset {CHANGES}, so it is no set of dated facts")
+    _check_dates(name, data)
     return data
+
+
+def _check_dates(name: str, data: Examples) -> None:
+    """Raise InputError if a change of a set of dated facts is said to have happened after this month."""
+    now = f"{date.today():%Y%m}"
+    later = [label for label, held in data.periods.items() if label > now and CHANGES in held.subsets]
+    if later:
+        raise InputError(f"--facts {name}: changes of {later[0]}, in the future; leave out what has not happened")
 
 
 def _show(report: Report, models: Sequence[ScoredModel], asked: ScoresAsked, store: Store, facts: str) -> None:
@@ -183,7 +194,7 @@ def _show(report: Report, models: Sequence[ScoredModel], asked: ScoresAsked, sto
     for table in section.for_terminal():
         console().print(terminal(table))
     sentences = [one.whole for one in report.answers] if len(models) <= FIGURES else []
-    for line in (*sentences, *section.notes):
+    for line in (*sentences, *section.notes, *report.missing):
         say(line)
     page = publish(report, models, asked, store)
     say(f"page: {page}")
