@@ -76,6 +76,13 @@ def ages(study: StudyResult) -> Iterator[ModelAge]:
 
 
 def _age(task: str, model: str, asked: pd.DataFrame, answered: pd.DataFrame, claimed: int | None) -> ModelAge:
+    kept, changes, alike = answered_changes(asked, answered)
+    return ModelAge(model, task, kept, changes, alike, claimed)
+
+
+def answered_changes(asked: pd.DataFrame, answered: pd.DataFrame) -> tuple[pd.DataFrame, Changes, int]:
+    """Return the rows of `asked` (results/dated_changes.py) that a model answered, what it expects of them, and how
+    many are left out because both values have the same tokens. `answered` holds its answers, PREDICTION_COLUMNS."""
     by_id = dict(zip(answered["id"], answered["numbers"]))
     numbers = [by_id.get(one) for one in asked["id"]]
     scores = np.array([[np.nan] * 4 if one is None else [one[name] for name in NUMBERS] for one in numbers])
@@ -85,7 +92,7 @@ def _age(task: str, model: str, asked: pd.DataFrame, answered: pd.DataFrame, cla
     fact, month = numbered(kept["fact"].tolist()), _months(kept)
     since, until = spans(fact, month)
     changes = Changes(fact, since, month, until, new, old, new_anywhere, old_anywhere)
-    return ModelAge(model, task, kept, changes, int((is_scored & ~apart).sum()), claimed)
+    return kept, changes, int((is_scored & ~apart).sum())
 
 
 def _months(kept: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
