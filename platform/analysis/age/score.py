@@ -40,7 +40,7 @@ class Score:
     there: one answer of eight rare tokens may have a lead of 40 nats."""
 
 
-CHOSEN = Score(memories=(3.0, 10.0, float("inf")), fame_months=0.03, bound=3.0)
+CHOSEN = Score(memories=(float("inf"),), fame_months=0.03, bound=2.0)
 
 
 def log_likelihoods(score: Score, changes: Changes, edges: Months, weights: Array | None = None) -> Array:
