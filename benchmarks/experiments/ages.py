@@ -91,7 +91,10 @@ def models(made: plan.Plan, facts: Examples) -> Iterator[Known]:
     task = made.study.evaluations[0]
     asked, answers = dated_changes([(task, facts)]), kept_predictions(made)
     assert asked is not None and answers is not None
+    first = made.study.methods[0].name
     for (method, _, trained), own in answers.groupby(["method", "seed", "trained"]):
+        if trained == made.study.timeline.labels[0] and method != first:
+            continue  # all methods start from one checkpoint
         kind = method if method in ("oracle", "joint") else "chain"
         yield Known(made.study.name, str(kind), month_number(str(trained)), answered_changes(asked, own)[1])
 
