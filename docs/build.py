@@ -31,6 +31,7 @@ PAGES = {
     "docs/evolvingqa.md": "evolvingqa.md",
     "docs/temporalwiki.md": "temporalwiki.md",
     "docs/dated-facts.md": "dated-facts.md",
+    "docs/age.md": "age.md",
     "docs/sizing.md": "sizing.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",

@@ -59,6 +59,7 @@ ON_OTHER_DATA = {
     "run monthly": "tests/platform/cli/test_cli.py",
     "report": "tests/platform/results/test_published_oracles.py",
     "eval": "tests/platform/eval/test_folder.py",
+    "age": "tests/platform/cli/models/test_age.py",
     "plan": "tests/platform/study/test_plan.py",
     "run": "tests/platform/cli/test_cli.py",
 }

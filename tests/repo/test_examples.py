@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import os
 import shutil
@@ -28,7 +29,7 @@ SMALL = (
 )
 
 
-def run(name: str, folder: Path, *arguments: str) -> str:
+def run(name: str, folder: Path, *arguments: str, minutes: int = 5) -> str:
     """Run an example in a copy of its folder; return what it prints."""
     here = shutil.copytree(
         ROOT / "examples" / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "runs")
@@ -38,7 +39,7 @@ def run(name: str, folder: Path, *arguments: str) -> str:
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     done = subprocess.run(
-        ["bash", str(here / "run.sh"), *arguments], env=env, capture_output=True, text=True, timeout=300
+        ["bash", str(here / "run.sh"), *arguments], env=env, capture_output=True, text=True, timeout=60 * minutes
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
@@ -102,3 +103,14 @@ def test_a_study_of_an_example_runs_to_its_page(name: str, oracle: int, tmp_path
     printed = run(name, tmp_path, *sets)
     assert "Bwd." in printed
     assert list((tmp_path / "root/reports").glob("*/index.html"))
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_a_real_model_of_known_age_is_dated(tmp_path: Path) -> None:
+    """SmolLM2-135M, whose package is of February 2025: no later month, and within four years."""
+    printed = run("how_old_is_this_model", tmp_path, minutes=20)
+    row = next(iter(csv.DictReader((tmp_path / "root/age.csv").open())))
+    low, high = (int(row[end][:4]) * 12 + int(row[end][5:]) for end in ("low", "high"))
+    assert row["is_known"] == "True" and row["high"] <= "2025-02" and high - low <= 48, row
+    assert row["verdict"] in " ".join(printed.split())
