@@ -214,8 +214,9 @@ def _default(value: Any) -> str:
         whole = flow(value.model_dump(exclude_defaults=True) | ({"kind": kind} if kind else {}))
         return f"`{whole}`" if len(whole) <= LONGEST_DEFAULT else f"`kind: {kind}` with settings"
     if isinstance(value, tuple) and any(isinstance(one, Settings) for one in value):
-        kinds = [getattr(one, "kind", None) or getattr(one, "name", None) or one.text for one in value]
-        return _cut(", ".join(f"`{kind}`" for kind in kinds))
+        names = ("kind", "name", "text", "subset")
+        called = [next(getattr(one, name) for name in names if getattr(one, name, None)) for one in value]
+        return _cut(", ".join(f"`{one}`" for one in called))
     return _cut(f"`{flow(value)}`")
 
 
