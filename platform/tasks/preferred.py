@@ -83,8 +83,6 @@ class PreferredAnswers(TimedProbeTask):
     """What is asked: the `question` of an example, or its text."""
     metric: ClassVar[str] = UPDATED
     unit: ClassVar[str] = "pairs of answers"
-    whole_answers: ClassVar[bool] = True
-    """Whether the end of text behind an answer is part of it."""
 
     def prior(self, example: Example) -> str:
         """Return the text behind which an answer has the likelihood that it has anywhere."""
@@ -111,15 +109,7 @@ class PreferredAnswers(TimedProbeTask):
     def _scored(self, answerer: Answerer, asked: Sequence[_PairQuestion], reasons: Counter[str]) -> Iterator[_Pair]:
         """Yield each example with its scores. One with an answer that cannot be scored is counted in `reasons`."""
         # Four scores for each example: both answers behind the question, then both behind the prior.
-        texts = [
-            (before, answer if self.whole_answers else f" {answer}")
-            for one in asked
-            for before in (one.text, self.prior(one.example))
-            for answer in one.answers
-        ]
-        results = iter(answerer.score(texts, end=self.whole_answers))
-        for one in asked:
-            four = [next(results) for _ in range(4)]
+        for one, four in zip(asked, self._four(answerer, asked), strict=True):
             scores = [score for score in four if not isinstance(score, str)]
             if len(scores) == 4:
                 new, old, prior, old_prior = scores
@@ -127,6 +117,18 @@ class PreferredAnswers(TimedProbeTask):
             else:
                 reason = next(score for score in four if isinstance(score, str))
                 reasons[f"an answer {reason}"] += 1
+
+    def _four(self, answerer: Answerer, asked: Sequence[_PairQuestion]) -> Iterator[list[Continuation | str]]:
+        """Yield the scores of both answers of each example behind its question, then behind the prior."""
+        texts = [
+            (before, answer)
+            for one in asked
+            for before in (one.text, self.prior(one.example))
+            for answer in one.answers
+        ]
+        results = iter(answerer.score(texts, end=True))
+        for _ in asked:
+            yield [next(results) for _ in range(4)]
 
 
 class DatedFacts(PreferredAnswers):
@@ -141,10 +143,18 @@ class DatedFacts(PreferredAnswers):
     form: Literal["question", "text"] = "text"
     sets: tuple[ProbeSet, ...] = (ProbeSet(subset="changes"),)
     """The subsets to ask, each a label of its own, over all periods; with none, `split` is asked by period."""
-    whole_answers: ClassVar[bool] = False
 
     def prior(self, example: Example) -> str:
         return str(example.about.get("neutral", ""))
+
+    def _four(self, answerer: Answerer, asked: Sequence[_PairQuestion]) -> Iterator[list[Continuation | str]]:
+        # Apart: behind few neutral words stand hundreds of answers, and a batch is padded to its longest row.
+        behind = (
+            answerer.score([(before, f" {answer}") for one, before in befores for answer in one.answers])
+            for befores in ([(one, one.text) for one in asked], [(one, self.prior(one.example)) for one in asked])
+        )
+        for question, prior in zip(*map(_pairs, behind), strict=True):
+            yield [*question, *prior]
 
     def _blocks(
         self, answerer: Answerer, data: Examples, label: str, rows: int, reasons: Counter[str]
@@ -153,6 +163,11 @@ class DatedFacts(PreferredAnswers):
         every.sort(key=lambda one: (one.example.about.get("fact", ""), one.text, one.example.id))
         for start in range(0, len(every), rows):
             yield every[start : start + rows]
+
+
+def _pairs(scores: Sequence[Continuation | str]) -> Iterator[tuple[Continuation | str, ...]]:
+    """Yield scores two by two."""
+    return zip(scores[::2], scores[1::2], strict=True)
 
 
 def _with_both(probes: Sequence[tuple[Example, str, bool]], reasons: Counter[str]) -> Iterator[_PairQuestion]:
