@@ -41,7 +41,9 @@ def candidates(changes: Changes) -> NDArray[np.int64]:
     return months[(upto >= LEAST) & (len(changes) - upto >= LEAST)]
 
 
-def log_likelihoods(changes: Changes, edges: NDArray[np.int64], shape: Shape, weights: Array | None = None) -> Array:
+def log_likelihoods(
+    changes: Changes, edges: NDArray[np.int64], shape: Shape, weights: Array | None = None
+) -> Array:
     """Return float64[resamples, edges]: how much likelier the leads are with the edge there than with none, in nats.
 
     `weights` is float64[resamples, changes]: how often each resample has each change; by default each once, in one.
