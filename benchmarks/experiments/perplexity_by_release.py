@@ -3,9 +3,8 @@
     python -m benchmarks.experiments.perplexity_by_release MODEL --index URL [--pages 8] [--chars 800]
 
 URL is a package index with the JSON form of the simple API (PEP 691); sdists are read, nothing is installed or run.
-For the last release of each minor version: mean over pages of nats per token and of bits per byte, of the first
+For the first release of each minor version: mean over pages of nats per token and of bits per byte, of the first
 characters of pages that all of these releases have. The published estimator takes the month with the lowest loss.
-What was seen stands in docs/results/perplexity_by_release.md.
 """
 
 from __future__ import annotations
