@@ -36,7 +36,7 @@ def test_beside_a_reference_the_month_is_found_and_alone_it_is_the_newest() -> N
 
 
 def test_the_interval_covers_the_month_mostly() -> None:
-    """With 12 pages it covered 34 of 40 true months, less than its 95 %: an argmin over few pages is told too surely."""
+    """With 12 pages it covered 34 of 40 true months, less than its 95 %: few pages are too sure."""
     found = [version_clock(made(known=15, seed=seed)) for seed in range(20)]
     assert sum(one.low <= FIRST + 15 <= one.high for one in found) >= 16
 
