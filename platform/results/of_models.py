@@ -88,9 +88,11 @@ def study_result(
     store: Store,
     tables: Sequence[TableRequest] = (),
     claimed: Mapping[str, str] | None = None,
+    versions: tuple[str, str] | None = None,
 ) -> StudyResult:
     """Return the scores of models as a study. They are compared by the metric of each task; in bits per byte if their
-    tokenizers differ and the task has them. `claimed` are the dates up to which models are said to have read.
+    tokenizers differ and the task has them. `claimed` are the months up to which models
+    are said to have read, and `versions` what StudyResult has under this name.
 
     Raises InputError if no task has periods, and none asks for dated changes.
     """
@@ -130,6 +132,7 @@ def study_result(
         static=static,
         dated_changes=changes,
         claimed=claimed or {},
+        versions=versions,
         tables=with_texts(tables, tasks),
         prompts={task.id: task.shown_prompts for task in tasks if task.shown_prompts},
         predictions=prediction_frame(_answers(models, store, whole)),

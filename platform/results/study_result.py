@@ -183,6 +183,8 @@ class StudyResult:
     """The dated changes that tasks ask for (results/dated_changes.py). None if no task does."""
     claimed: Mapping[str, str] = field(default_factory=dict)
     """Model -> the month, YYYY-MM, up to which it is said to have read; of models from anywhere."""
+    versions: tuple[str, str] | None = None
+    """Task (`name@version`) that reads versions of pages, and the model with which others are compared on them."""
     built_sets: tuple[BuiltSet, ...] = ()
     """How the sets that these tables are about were built."""
     predictions: pd.DataFrame | None = None

@@ -13,6 +13,7 @@ from ticlm.core.errors import InputError
 from ticlm.platform.analysis.age.changes import Changes, month_number, numbered, spans
 from ticlm.platform.analysis.age.clock import FactClock, answers_of_facts, fact_clock
 from ticlm.platform.analysis.age.edge import LEAST, FactEdge, Placebo, fact_edge
+from ticlm.platform.analysis.age.versions import VersionClock, version_clock, version_table
 from ticlm.platform.results.study_result import StudyResult
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class ModelAge:
     changes: Changes
     alike: int
     """Changes left out because the tokens of both values are the same."""
+    version: VersionClock | None = None
+    """Where the model reads versions of pages best, beside a reference; None if there is no reference."""
     claimed: int | None = None
     """The month up to which it is said to have read, counted since the year 0."""
 
@@ -70,14 +73,12 @@ def ages(study: StudyResult) -> Iterator[ModelAge]:
     for task, asked in known.groupby("task", sort=False):
         own = answers[answers["task"] == task]
         for one in study.methods:
+            if study.versions is not None and one.name == study.versions[1]:
+                continue
             claimed = study.claimed.get(one.name)
             month = None if claimed is None else month_number(claimed)
-            yield _age(str(task), one.name, asked, own[own["method"] == one.name], month)
-
-
-def _age(task: str, model: str, asked: pd.DataFrame, answered: pd.DataFrame, claimed: int | None) -> ModelAge:
-    kept, changes, alike = answered_changes(asked, answered)
-    return ModelAge(model, task, kept, changes, alike, claimed)
+            kept, changes, alike = answered_changes(asked, own[own["method"] == one.name])
+            yield ModelAge(one.name, str(task), kept, changes, alike, _version(study, one.name), month)
 
 
 def answered_changes(asked: pd.DataFrame, answered: pd.DataFrame) -> tuple[pd.DataFrame, Changes, int]:
@@ -93,6 +94,14 @@ def answered_changes(asked: pd.DataFrame, answered: pd.DataFrame) -> tuple[pd.Da
     since, until = spans(fact, month)
     changes = Changes(fact, since, month, until, new, old, new_anywhere, old_anywhere)
     return kept, changes, int((is_scored & ~apart).sum())
+
+
+def _version(study: StudyResult, model: str) -> VersionClock | None:
+    if study.versions is None or study.predictions is None:
+        return None
+    task, reference = study.versions
+    losses = study.predictions[study.predictions["task"] == task]
+    return version_clock(version_table(losses, model, reference))
 
 
 def _months(kept: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

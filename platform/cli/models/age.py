@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ticlm.platform.report.report import Report
     from ticlm.platform.results.of_models import ScoredModel
 
-TASK = "facts"
+TASK, VERSIONS = "facts", "versions"
 RECIPES = "datasets/recipes"
 """The folder of the packaged recipes."""
 DATE = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
@@ -47,6 +47,13 @@ Claimed = Annotated[
     list[str] | None,
     typer.Option("--claimed", metavar="YYYY-MM", help="Up to when it is said to have read; one month, or one a model."),
 ]
+Versions = Annotated[
+    str | None,
+    typer.Option("--versions", metavar="SET", help="Dated versions of pages: with --reference, a second clock."),
+]
+Reference = Annotated[
+    str | None, typer.Option("--reference", metavar="MODEL", help="A model of known age that reads the versions too.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the estimates as JSON.")]
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the estimates here.")]
 Page = Annotated[
@@ -65,6 +72,8 @@ def age(
     names: Models,
     facts: Facts = "world-facts",
     claimed: Claimed = None,
+    versions: Versions = None,
+    reference: Reference = None,
     root: Root = "runs",
     as_json: AsJson = False,
     csv: Csv = None,
@@ -83,7 +92,8 @@ def age(
 
     import_modules(modules, trust)
     asked = ScoresAsked(as_json=as_json, csv=csv, page=page)
-    _estimate(_named(names, claimed or (), absolute(root)), facts, absolute(root), asked)
+    named = _named(names, claimed or (), absolute(root))
+    _estimate(named, _Sets(facts, versions, reference), absolute(root), asked)
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,24 @@ class _Named:
 
     name: str
     claimed: str
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """The sets that models are asked, and the model that reads the versions beside them. Raises InputError if one of
+    the two is given alone."""
+
+    facts: str
+    versions: str | None
+    reference: str | None
+
+    def __post_init__(self) -> None:
+        from ticlm.platform.analysis.age.versions import NO_REFERENCE
+
+        if self.versions is not None and self.reference is None:
+            raise InputError(NO_REFERENCE)
+        if self.reference is not None and self.versions is None:
+            raise InputError("--reference reads versions of pages: give --versions SET too")
 
 
 def _named(names: Sequence[str], claimed: Sequence[str], root: str) -> list[_Named]:
@@ -121,20 +149,26 @@ def _named(names: Sequence[str], claimed: Sequence[str], root: str) -> list[_Nam
     return list(found.values())
 
 
-def _estimate(named: Sequence[_Named], facts: str, root: str, asked: ScoresAsked) -> None:
+def _estimate(named: Sequence[_Named], asked_sets: _Sets, root: str, asked: ScoresAsked) -> None:
     from ticlm.core.store import Store
     from ticlm.platform.cli.models import scores
     from ticlm.platform.results import of_models
+    from ticlm.platform.study import data as corpora
 
     store = Store(root)
-    data = _facts(facts, store, asked.as_json)
-    task = {"kind": "dated-facts", "name": TASK, "examples": data.store.uri()}
-    scoring = scores.parsed([task], "--facts")
+    data = _facts(asked_sets.facts, store, asked.as_json)
+    tasks: list[dict[str, Any]] = [{"kind": "dated-facts", "name": TASK, "examples": data.store.uri()}]
+    if asked_sets.versions is not None and asked_sets.reference is not None:
+        pages = corpora.examples(asked_sets.versions, store).store.uri()
+        tasks.append({"kind": "document-perplexity", "name": VERSIONS, "examples": pages, "keeps_losses": True})
+        named = [*named, _Named(asked_sets.reference, "")]
+    scoring = scores.parsed(tasks, "--facts")
     works = scores.scored([one.name for one in named], scoring, store, asked.as_json)
     models = of_models.named([scores.called(one.name, work.folder) for one, work in zip(named, works)], works)
+    versions = (scoring.evaluations[1].id, models[-1].name) if len(tasks) > 1 else None
     told = {model.name: one.claimed for one, model in zip(named, models) if one.claimed}
     title = models[0].name.replace("/", "-") if len(models) == 1 else f"{len(models)}-models"
-    result = of_models.study_result(title, models, store, claimed=told)
+    result = of_models.study_result(title, models, store, claimed=told, versions=versions)
     result = replace(result, external_inputs=(f"facts: {data.info.id}, {data.store.uri()}", *result.external_inputs))
     _show(scores.report_of(result, store), models, asked, store, data.info.id)
 

@@ -12,7 +12,7 @@ from ticlm.platform.analysis.age.ages import ModelAge, ages
 from ticlm.platform.analysis.age.changes import month_text
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.age.figure import chart
-from ticlm.platform.display.age.verdict import clock_text, edge_text, notes, p_text, sentence
+from ticlm.platform.display.age.verdict import clock_text, edge_text, notes, p_text, sentence, version_text
 from ticlm.platform.display.parts import Part, Section, joined
 from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable
 from ticlm.platform.results.study_result import StudyResult
@@ -53,24 +53,18 @@ def _of_study(study: StudyResult, found: list[ModelAge]) -> Part:
 
 
 def _table(found: Sequence[ModelAge]) -> TextTable:
+    has_versions = any(one.version for one in found)
     lines = tuple(
-        TextLine(
-            (one.model,),
-            tuple(
-                map(
-                    TextCell,
-                    (_month(one.claimed), edge_text(one), p_text(one), clock_text(one), f"{len(one.changes):,}"),
-                )
-            ),
-        )
+        TextLine((one.model,), tuple(map(TextCell, (_month(one.claimed), *_estimates(one, has_versions)))))
         for one in found
     )
     columns = ("claimed", "fact edge (95 %)", "p", "fact clock", "changes")
     return TextTable(TITLE, ("model",), columns, lines, main=True)
 
 
-def _estimates(one: ModelAge) -> tuple[str, str, str]:
-    return edge_text(one), p_text(one), clock_text(one)
+def _estimates(one: ModelAge, has_versions: bool) -> tuple[str, ...]:
+    versions = (version_text(one),) if has_versions else ()
+    return edge_text(one), p_text(one), clock_text(one), *versions, f"{len(one.changes):,}"
 
 
 def _evidence(one: ModelAge) -> Iterator[TextTable]:
@@ -118,6 +112,7 @@ def _changes(one: ModelAge) -> pd.DataFrame:
 
 def _row(one: ModelAge) -> dict[str, object]:
     edge, clock, placebo = one.edge, one.clock, one.estimate[1] if one.estimate else None
+    version = one.version
     return {
         "model": one.model,
         "task": one.task,
@@ -131,6 +126,9 @@ def _row(one: ModelAge) -> dict[str, object]:
         "clock": month_text(clock.month) if clock else "",
         "clock_low": month_text(clock.low) if clock else "",
         "clock_high": month_text(clock.high) if clock else "",
+        "version_clock": month_text(version.month) if version else "",
+        "version_low": month_text(version.low) if version else "",
+        "version_high": month_text(version.high) if version else "",
         "changes": len(one.changes),
         "facts": len(np.unique(one.changes.fact)),
         "alike": one.alike,

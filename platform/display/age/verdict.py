@@ -34,6 +34,14 @@ def clock_text(age: ModelAge) -> str:
     return UNKNOWN if clock is None or clock.likelihood <= clock.chance else month_text(clock.month)
 
 
+def version_text(age: ModelAge) -> str:
+    """Return where a model reads versions of pages best, as a table has it."""
+    version = age.version
+    if version is None:
+        return "–"
+    return f"{month_text(version.month)} ({month_text(version.low)} to {month_text(version.high)})"
+
+
 def sentence(age: ModelAge) -> str:
     """Return what is known of the age of a model in one sentence."""
     said = f"; claimed {month_text(age.claimed)}" if age.claimed is not None else ""
@@ -62,6 +70,11 @@ def notes(ages: Sequence[ModelAge], most: int) -> Iterator[str]:
         f"changes that look as much like an edge; above {SURE} the edge is unknown. Fact clock: the month whose values "
         "the model finds likeliest; it lags the edge, as old values were read more often."
     )
+    if versions := next((age.version for age in ages if age.version), None):
+        yield (
+            f"Version clock: the month whose versions of {versions.pages} pages a model reads best beside the "
+            "reference; in brackets the 95 % interval over resampled pages, which is too narrow with few pages."
+        )
     yield from _against_claims(ages)
     for age in ages[:most]:
         if age.alike:
