@@ -28,7 +28,7 @@ FOLDER, ENDING = "/doc/source/", ".rst"
 CONTEXT = 2048
 
 
-class Release(NamedTuple):
+class ReleasePages(NamedTuple):
     """A release, its day, and its pages by path."""
 
     version: str
@@ -50,8 +50,8 @@ def main() -> None:
     every = sorted(page for page in common if all(len(one.pages[page]) >= asked.chars for one in found))
     pages = every[:: max(1, len(every) // asked.pages)][: asked.pages]
     print(f"{len(found)} releases, {len(every)} pages in all of them, asked: {', '.join(pages)}", flush=True)
-    tokenizer = AutoTokenizer.from_pretrained(asked.model)
-    model = AutoModelForCausalLM.from_pretrained(asked.model, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(asked.model, trust_remote_code=False)
+    model = AutoModelForCausalLM.from_pretrained(asked.model, dtype=torch.float32, trust_remote_code=False).eval()
     table = []
     for one in found:
         scores = [losses(model, tokenizer, one.pages[page][: asked.chars]) for page in pages]
@@ -67,7 +67,7 @@ def number(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def releases(project: str, first: tuple[int, ...]) -> Iterator[Release]:
+def releases(project: str, first: tuple[int, ...]) -> Iterator[ReleasePages]:
     """Yield the first release of each minor version that has an sdist, from the oldest on."""
     chosen: dict[tuple[int, ...], dict[str, Any]] = {}
     for file in json.loads(read(project, ACCEPT))["files"]:
@@ -82,7 +82,7 @@ def releases(project: str, first: tuple[int, ...]) -> Iterator[Release]:
                 chosen[number(name)[:2]] = file | {"number": number(name), "version": name}
     for _, file in sorted(chosen.items()):
         data = read(urljoin(project, file["url"]))
-        yield Release(file["version"], file["upload-time"][:10], dict(pages_of(file["filename"], data)))
+        yield ReleasePages(file["version"], file["upload-time"][:10], dict(pages_of(file["filename"], data)))
 
 
 def read(url: str, headers: dict[str, str] | None = None) -> bytes:
