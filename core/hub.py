@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -106,31 +106,6 @@ def fetched(text: str, kind: Kind = "model") -> HubFolder:
     if _trusted and kind in ("model", "code"):
         check_code(text, name.revision, (folder / "config.json").read_bytes(), _trusted)
     return HubFolder(name, folder)
-
-
-@dataclass(frozen=True)
-class HubResult:
-    """A number about a model, as a file `.eval_results/NAME.yaml` of its repository has it."""
-
-    dataset: str
-    revision: str
-    task: str
-    value: str | float
-    date: str
-    """YYYY-MM-DD, when it was found."""
-    notes: str
-
-
-def results_file(results: Sequence[HubResult]) -> str:
-    """Return the text of a file `.eval_results/NAME.yaml`."""
-    import yaml
-    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
-
-    entries = [
-        EvalResultEntry(one.dataset, one.task, one.value, dataset_revision=one.revision, date=one.date, notes=one.notes)
-        for one in results
-    ]
-    return yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)
 
 
 def _is_path(text: str) -> bool:

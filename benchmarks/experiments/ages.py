@@ -26,7 +26,7 @@ from ticlm.platform.analysis.age.ages import answered_changes
 from ticlm.platform.analysis.age.changes import Array, Changes, month_number
 from ticlm.platform.analysis.age.clock import answers_of_facts, fact_clock
 from ticlm.platform.analysis.age.edge import candidates, fact_edge
-from ticlm.platform.analysis.age.score import CHOSEN, Score, bounded, log_likelihoods
+from ticlm.platform.analysis.age.score import CHOSEN, AgeScore, bounded, log_likelihoods
 from ticlm.platform.results.dated_changes import dated_changes
 from ticlm.platform.results.kept_answers import kept_predictions
 from ticlm.platform.study import plan
@@ -102,7 +102,7 @@ def models(made: plan.Plan, facts: Examples) -> Iterator[Known]:
 def choose(found: list[Known]) -> None:
     """Print how often each score is within a month, and which one is chosen: the one with the highest mean share over
     worlds and kinds of models, of equal ones that with the smallest mean error."""
-    scores = [Score(*values) for values in product(MEMORIES, FAME_MONTHS, BOUNDS)]
+    scores = [AgeScore(*values) for values in product(MEMORIES, FAME_MONTHS, BOUNDS)]
     ways: dict[str, Edge] = {f"{one}": lambda changes, one=one: likeliest(one, changes) for one in scores}  # type: ignore[misc]
     ways |= RIVALS
     rows = []
@@ -118,7 +118,7 @@ def choose(found: list[Known]) -> None:
     print(f"chosen: {table[~table['score'].isin(RIVALS)]['score'].iloc[0]}; in use: {CHOSEN}")
 
 
-def likeliest(score: Score, changes: Changes) -> int:
+def likeliest(score: AgeScore, changes: Changes) -> int:
     edges = candidates(changes)
     return int(edges[log_likelihoods(score, changes, edges)[0].argmax()])
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ticlm.platform.analysis.age.changes import Array, Changes, Months
-from ticlm.platform.analysis.age.score import CHOSEN, Score, log_likelihoods
+from ticlm.platform.analysis.age.score import CHOSEN, AgeScore, log_likelihoods
 
 RESAMPLES = 1000
 SHUFFLES = 199
@@ -60,7 +60,7 @@ def candidates(changes: Changes) -> Months:
     return np.arange(months[LEAST - 1], months[-1] + 1) if len(months) >= LEAST else months[:0]
 
 
-def fact_edge(changes: Changes, score: Score = CHOSEN, seed: int = 0) -> tuple[FactEdge, Placebo] | None:
+def fact_edge(changes: Changes, score: AgeScore = CHOSEN, seed: int = 0) -> tuple[FactEdge, Placebo] | None:
     """Return the edge of a model by maximum likelihood, and what the estimate finds in dates dealt out anew; None if
     there are too few changes or facts, or if all changes are of one month.
 
@@ -94,7 +94,7 @@ def _resamples(changes: Changes, rng: np.random.Generator) -> Array:
     return rng.multinomial(facts, np.full(facts, 1 / facts), RESAMPLES)[:, changes.fact].astype(np.float64)
 
 
-def _interval(changes: Changes, edges: Months, score: Score, drawn: Array) -> tuple[int, int]:
+def _interval(changes: Changes, edges: Months, score: AgeScore, drawn: Array) -> tuple[int, int]:
     resampled = edges[log_likelihoods(score, changes, edges, drawn).argmax(1)]
     low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
     return int(low), int(high)

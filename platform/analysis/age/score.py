@@ -28,7 +28,7 @@ BLOCK = 256
 
 
 @dataclass(frozen=True)
-class Score:
+class AgeScore:
     """A way to score months. docs/age.md says how CHOSEN was chosen, on models of known age."""
 
     memories: tuple[float, ...]
@@ -40,10 +40,10 @@ class Score:
     there: one answer of eight rare tokens may have a lead of 40 nats."""
 
 
-CHOSEN = Score(memories=(float("inf"),), fame_months=0.03, bound=2.0)
+CHOSEN = AgeScore(memories=(float("inf"),), fame_months=0.03, bound=2.0)
 
 
-def log_likelihoods(score: Score, changes: Changes, edges: Months, weights: Array | None = None) -> Array:
+def log_likelihoods(score: AgeScore, changes: Changes, edges: Months, weights: Array | None = None) -> Array:
     """Return float64[resamples, edges]: how much likelier the leads are with the edge there than with none, in nats.
 
     `weights` is float64[resamples, changes]: how often each resample has each change; by default each once, in one.

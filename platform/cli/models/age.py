@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ticlm.core.errors import InputError
-from ticlm.datasets.evalsets.dated_facts.change import CHANGES
 from ticlm.platform.cli import completion
 from ticlm.platform.cli.options import Root, absolute
 
@@ -183,6 +182,7 @@ def _facts(name: str, store: Store, quiet: bool) -> Examples:
     from ticlm.core.reading.near import hint
     from ticlm.core.store import Store
     from ticlm.datasets.evalsets import recipe as sets
+    from ticlm.datasets.evalsets.dated_facts.change import CHANGES
     from ticlm.platform.cli.console import waiting
     from ticlm.platform.study.written.places import uri_of
 
@@ -204,7 +204,7 @@ def _facts(name: str, store: Store, quiet: bool) -> Examples:
 def _check_dates(name: str, data: Examples) -> None:
     """Raise InputError if a change of a set of dated facts is said to have happened after this month."""
     now = f"{date.today():%Y%m}"
-    later = [label for label, held in data.periods.items() if label > now and CHANGES in held.subsets]
+    later = [label for label in data.periods if label > now]
     if later:
         raise InputError(f"--facts {name}: changes of {later[0]}, in the future; leave out what has not happened")
 
@@ -237,13 +237,16 @@ def _show(report: Report, models: Sequence[ScoredModel], asked: ScoresAsked, sto
 
 
 def _write_results(rows: pd.DataFrame, folder: Store, facts: str) -> None:
-    """Write the edge of each model as the hub reads it, into .eval_results/ beside the page."""
-    from ticlm.core import hub
+    """Write the edge of each model into .eval_results/ beside the page, as a repository on the hub has it."""
+    import yaml
 
     name, _, version = facts.partition("@")
     for row in rows.itertuples():
-        interval = f"95 % {row.low} to {row.high}, p {row.p:.3f}" if row.edge else str(row.verdict)
-        value = str(row.edge) if row.is_known else "unknown"
-        one = hub.HubResult(name, version, "fact-edge", value, date.today().isoformat(), f"{interval}; ticlm age")
+        found = {
+            "dataset": {"id": name, "task_id": "fact-edge", "revision": version},
+            "value": str(row.edge) if row.is_known else "unknown",
+            "date": date.today().isoformat(),
+            "notes": f"95 % {row.low} to {row.high}, p {row.p:.3f}; ticlm age" if row.edge else str(row.verdict),
+        }
         file = f".eval_results/{re.sub(r'[^A-Za-z0-9._@-]', '-', str(row.model))}.yaml"
-        folder.write(file, hub.results_file([one]).encode())
+        folder.write(file, yaml.safe_dump([found], sort_keys=False, allow_unicode=True).encode())

@@ -9,7 +9,7 @@ import pytest
 
 from ticlm.platform.analysis.age.changes import OPEN, Changes, month_number, month_text, spans
 from ticlm.platform.analysis.age.edge import PLACEBOS, candidates, fact_edge
-from ticlm.platform.analysis.age.score import CHOSEN, Score, bounded, expected_leads, log_likelihoods
+from ticlm.platform.analysis.age.score import CHOSEN, AgeScore, bounded, expected_leads, log_likelihoods
 
 START, MONTHS = month_number("202301"), 36
 
@@ -96,7 +96,7 @@ def test_spans_follow_the_changes_of_a_fact() -> None:
 def test_resamples_are_as_sets_with_the_changes_repeated() -> None:
     changes, rng = made(18), np.random.default_rng(3)
     counts = rng.multinomial(60, np.full(60, 1 / 60), 2)[:, changes.fact].astype(float)
-    edges, plain = candidates(changes), Score((3.0, float("inf")), 0.03, 1e9)
+    edges, plain = candidates(changes), AgeScore((3.0, float("inf")), 0.03, 1e9)
     found = log_likelihoods(plain, changes, edges, counts)
     for weights, row in zip(counts, found):
         times = np.repeat(np.arange(len(changes)), weights.astype(int))
