@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("--choose", action="store_true")
     parser.add_argument("--trained", action="store_true", help="the studies have run: only read them")
     arguments = parser.parse_args()
-    root = str(arguments.root.absolute())
+    root = arguments.root.absolute()
     found = [one for name in STUDIES for one in known(root, name, arguments.choose, arguments.trained)]
     if arguments.choose:
         choose(found)
@@ -66,7 +66,7 @@ def main() -> None:
         report(found)
 
 
-def known(root: str, name: str, is_choice: bool, is_trained: bool) -> Iterator[Known]:
+def known(root: Path, name: str, is_choice: bool, is_trained: bool) -> Iterator[Known]:
     """Yield the checkpoints of a study, which is run unless it has been, by their methods."""
     end = "-choice" if is_choice else ""
     corpus, facts = f"{name}-corpus{end}", f"{name}-facts{end}"
@@ -78,11 +78,11 @@ def known(root: str, name: str, is_choice: bool, is_trained: bool) -> Iterator[K
         sets.append(f"methods=[{', '.join([*own, oracle])}]")
     if not is_trained:
         seed = ["--set", "documents.seed=0"] if is_choice else []
-        ticlm("data", "build", f"{name}-corpus", "--set", f"name={corpus}", *seed, "--root", root)
+        ticlm("data", "build", f"{name}-corpus", "--set", f"name={corpus}", *seed, root=root)
         seed = ["--set", "examples.world.seed=0"] if is_choice else []
-        ticlm("data", "build", f"{name}-facts", "--set", f"name={facts}", *seed, "--root", root)
-        ticlm("run", name, *(word for one in sets for word in ("--set", one)), "--root", root)
-    made = plan.make(studies.load(name, sets, root), root)
+        ticlm("data", "build", f"{name}-facts", "--set", f"name={facts}", *seed, root=root)
+        ticlm("run", name, *(word for one in sets for word in ("--set", one)), root=root)
+    made = plan.make(studies.load(name, sets, str(root)), str(root))
     yield from models(made, Examples.open(f"{root}/examples/{facts}@1"))
 
 
@@ -107,11 +107,18 @@ def choose(found: list[Known]) -> None:
     ways |= RIVALS
     rows = []
     for name, way in ways.items():
-        frame = pd.DataFrame([(one.study, one.kind, abs(way(one.changes) - one.month)) for one in found])
-        groups = frame.groupby([0, 1])[2]
-        shares = groups.apply(lambda errors: float((errors <= 1).mean()))
-        cells = {f"{study} {kind}": share for (study, kind), share in shares.items()}
-        rows.append({"score": name, "mean": shares.mean(), "error": float(groups.mean().mean())} | cells)
+        errors: dict[str, list[int]] = {}
+        for one in found:
+            errors.setdefault(f"{one.study} {one.kind}", []).append(abs(way(one.changes) - one.month))
+        cells = {group: float(np.mean(np.array(own) <= 1)) for group, own in errors.items()}
+        rows.append(
+            {
+                "score": name,
+                "mean": np.mean([*cells.values()]),
+                "error": np.mean([np.mean(own) for own in errors.values()]),
+            }
+            | cells
+        )
     table = pd.DataFrame(rows).sort_values(["mean", "error"], ascending=[False, True])
     print(table.head(12).to_string(index=False, float_format="%.2f"))
     print(table[table["score"].isin(RIVALS)].to_string(index=False, float_format="%.2f"))

@@ -89,10 +89,10 @@ def _examples(one: ModelAge, title: str, places: Sequence[int]) -> TextTable:
     lines = []
     for k in places:
         row = known.iloc[k]
-        cells = (row["old"], row["new"], signed(float(changes.lead[k]), 1, plus=True))
-        cells = (*cells, signed(float(changes.lead_anywhere[k]), 1, plus=True))
+        leads = [signed(float(one[k]), 1, plus=True) for one in (changes.lead, changes.lead_anywhere)]
+        cells = (str(row["old"]), str(row["new"]), *leads)
         what = one_line(f"{row['text']} …", 80)
-        lines.append(TextLine((str(row["month"]), what), tuple(TextCell(one_line(str(cell), 40)) for cell in cells)))
+        lines.append(TextLine((str(row["month"]), what), tuple(TextCell(one_line(cell, 40)) for cell in cells)))
     columns = ("before", "since then", "lead", "anywhere")
     hints = (
         "",

@@ -10,7 +10,8 @@ import pytest
 from ticlm.core.examples import Example
 from ticlm.core.periods import Calendar
 from ticlm.datasets.evalsets import recipe as sets
-from ticlm.datasets.evalsets.dated_facts.synthetic import CHANGES, SyntheticDatedFacts
+from ticlm.datasets.evalsets.dated_facts.change import CHANGES
+from ticlm.datasets.evalsets.dated_facts.synthetic import SyntheticDatedFacts
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.synthetic import people
 from ticlm.datasets.synthetic.tables import tables
