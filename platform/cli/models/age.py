@@ -166,7 +166,8 @@ def _estimate(named: Sequence[_Named], asked_sets: _Sets, root: str, asked: Scor
     models = of_models.named([scores.called(one.name, work.folder) for one, work in zip(named, works)], works)
     versions = (scoring.evaluations[1].id, models[-1].name) if len(tasks) > 1 else None
     told = {model.name: one.claimed for one, model in zip(named, models) if one.claimed}
-    title = models[0].name.replace("/", "-") if len(models) == 1 else f"{len(models)}-models"
+    asked_about = models[: len(models) - (versions is not None)]
+    title = models[0].name.replace("/", "-") if len(asked_about) == 1 else f"{len(asked_about)}-models"
     result = of_models.study_result(title, models, store, claimed=told, versions=versions)
     result = replace(result, external_inputs=(f"facts: {data.info.id}, {data.store.uri()}", *result.external_inputs))
     _show(scores.report_of(result, store), models, asked, store, data.info.id)

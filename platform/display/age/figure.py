@@ -18,6 +18,8 @@ STEPS = (1, 3, 6, 12, 24)
 """Months that one point of the figure may stand for."""
 PER_POINT = 20
 """Changes that half of the points have at least: with fewer, an interval is 40 percent wide."""
+MOST = 30
+"""Most points: more of them hide what they show in their noise."""
 Z = 1.959964
 """Two-sided quantile of a normal distribution at 95 %."""
 EDGE, CLAIMED, CLOCK = "#c2456f", "#1f6f43", "#8a5cc2"
@@ -55,7 +57,7 @@ def _bins(months: NDArray[np.int64]) -> NDArray[np.int64]:
         first = int(months.min()) // step * step
         edges = np.arange(first, int(months.max()) + step + 1, step)
         counts, _ = np.histogram(months, edges)
-        if step == STEPS[-1] or np.median(counts) >= PER_POINT:
+        if step == STEPS[-1] or (np.median(counts) >= PER_POINT and len(counts) <= MOST):
             break
     return edges
 

@@ -60,6 +60,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         keep(folder / name, changes)
     keep(folder / "posts", many(), "all")
+    speakers.speaker(folder / "flat", num_hidden_layers=1)
+    pages = [
+        (f"2020{month:02}", Example(f"page {page}", f"The mayor of Paris was there {month} times, in {page}."))
+        for month in range(1, 5)
+        for page in range(3)
+    ]
+    keep(folder / "pages", pages, "all")
     return folder
 
 
@@ -100,6 +107,15 @@ def test_the_same_numbers_twice_and_nothing_is_scored_again(age: Command, monkey
     assert json.loads(first)[0]["placebo_unknown"] is not None
 
 
+def test_versions_of_pages_have_a_clock_beside_a_reference(age: Command) -> None:
+    code, out, err = age("deep", "--facts", "./many", "--versions", "./pages", "--reference", "flat", "--json")
+    assert code == 0, err
+    (row,) = json.loads(out)
+    assert row["model"] == "deep" and "2020-01" <= row["version_low"] <= row["version_clock"] <= "2020-04"
+    _, out, _ = age("deep", "--facts", "./many", "--versions", "./pages", "--reference", "flat")
+    assert "whose versions of 3 pages a model reads best beside the reference" in " ".join(out.split())
+
+
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
@@ -138,6 +154,12 @@ def others(place: Path) -> Path:
         (("deep", "--facts", "world-fact"), "no such set in"),
         (("deep", "--facts", "./many", "--claimed", "August"), "--claimed must be a month such as 2024-08, got August"),
         (("deep", "--facts", "./many", "--claimed", "2199-01"), "--claimed 2199-01 is in the future"),
+        (("deep", "--facts", "./many", "--versions", "./pages"), "--versions needs a reference model"),
+        (("deep", "--facts", "./many", "--reference", "flat"), "give --versions SET too"),
+        (
+            ("deep", "--facts", "./many", "--versions", "./pages", "--reference", "deep"),
+            "deep is named twice; name each model once",
+        ),
         (("deep", "--claimed", "2020-01", "--claimed", "2020-02"), "--claimed: 2 months, 1 names; give one month"),
     ],
 )
