@@ -74,7 +74,8 @@ def known(root: Path, name: str, is_choice: bool, is_trained: bool) -> Iterator[
     if is_choice:
         oracle = f"{{base: oracle, continual_tokens: 8192000, cutoffs: {CUTOFFS}}}"
         cyclic = "schedule: {max_rate: 1e-2, end_rate: 1e-4, warmup_steps: 5}"
-        own = [f"{{base: {base}, {cyclic}}}" for base in ("cyclic-cosine", "replay-half", "joint")]
+        bases = ("cyclic-cosine", "replay-half", "joint") if name == "ages" else ("replay-half",)
+        own = [f"{{base: {base}, {cyclic}}}" for base in bases]
         sets.append(f"methods=[{', '.join([*own, oracle])}]")
     if not is_trained:
         seed = ["--set", "documents.seed=0"] if is_choice else []
@@ -185,8 +186,13 @@ def report(found: list[Known]) -> None:
     shown.insert(0, "models", frame.groupby(["study", "kind"]).size())
     print(shown.T.to_string(float_format="%.2f"))
     print("all", len(frame), frame.drop(columns=["study", "kind"]).mean().round(3).to_dict())
+    known = frame[frame["known"]]
+    print("of a known edge", len(known), known[["near", "near 2", "covered", "width"]].mean().round(3).to_dict())
+    print("mean of the groups", shown["near"].astype(float).mean().round(2))
     print("errors", frame["error"].value_counts().sort_index().to_dict())
-    power(found)
+    for study in dict.fromkeys(one.study for one in found):
+        print(study)
+        power([one for one in found if one.study == study])
 
 
 def power(found: list[Known], facts: tuple[int, ...] = (20, 40, 80, 160)) -> None:

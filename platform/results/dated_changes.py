@@ -33,5 +33,6 @@ def dated_changes(asked: Iterable[tuple[Task, Examples]]) -> pd.DataFrame | None
             for one in examples_at(task, data, label):
                 about = one.about
                 known = (about.get("fact", one.id), about.get("date", ""), one.source, about.get("subject", ""))
-                rows.append((whole_task(task.id), one.id, *known, one.text, *one.outdated[:1], one.answer))
+                old = next((name for name in one.outdated if name.strip()), "")
+                rows.append((whole_task(task.id), one.id, *known, one.text, old, one.answer or ""))
     return pd.DataFrame(rows, columns=list(COLUMNS)) if rows else None

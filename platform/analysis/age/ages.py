@@ -61,6 +61,8 @@ class ModelAge:
             return ""
         if changes >= LEAST and len(np.unique(self.changes.month)) == 1:
             return f"all {changes} changes are of one month"
+        if changes >= LEAST and facts >= LEAST:
+            return f"fewer than {LEAST} of its {changes} changes lie before the last month"
         counted = f"{changes} change{'s' * (changes != 1)} of {facts} fact{'s' * (facts != 1)}"
         return f"{counted}, where {LEAST} of each are the least"
 
@@ -89,10 +91,11 @@ def answered_changes(asked: pd.DataFrame, answered: pd.DataFrame) -> tuple[pd.Da
     scores = np.array([[np.nan] * 4 if one is None else [one[name] for name in NUMBERS] for one in numbers])
     is_scored = np.isfinite(scores).all(1)
     apart = is_scored & (scores[:, 0] != scores[:, 1])
+    month = _months(asked)
+    since, until = spans(numbered(asked["fact"].tolist()), month, asked["old"].tolist(), asked["new"].tolist())
     kept, (new, old, new_anywhere, old_anywhere) = asked[apart].reset_index(drop=True), scores[apart].T
-    fact, month = numbered(kept["fact"].tolist()), _months(kept)
-    since, until = spans(fact, month)
-    changes = Changes(fact, since, month, until, new, old, new_anywhere, old_anywhere)
+    dates = since[apart], month[apart], until[apart]
+    changes = Changes(numbered(kept["fact"].tolist()), *dates, new, old, new_anywhere, old_anywhere)
     return kept, changes, int((is_scored & ~apart).sum())
 
 
@@ -104,9 +107,8 @@ def _version(study: StudyResult, model: str) -> VersionClock | None:
     return version_clock(version_table(losses, model, reference))
 
 
-def _months(kept: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _months(asked: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     try:
-        return np.array([month_number(date) for date in kept["month"]], np.int64)
-    except ValueError:
-        wrong = next(date for date in kept["month"] if not str(date)[:4].isdigit())
-        raise InputError(f"dated changes need a month YYYY-MM as about.date, got {wrong!r}") from None
+        return np.array([month_number(str(date)) for date in asked["month"]], np.int64)
+    except ValueError as error:
+        raise InputError(f"about.date of a dated change: {error}") from None

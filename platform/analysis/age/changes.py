@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 OPEN = 10**6
 """The month at which a value ends that has not ended."""
+MONTH = re.compile(r"(\d{4})-?(0[1-9]|1[0-2])")
 Months = NDArray[np.int64]
 Array = NDArray[np.float64]
 
@@ -65,24 +67,30 @@ class Changes:
         return replace(self, since=self.since[places], month=self.month[places], until=self.until[places])
 
 
-def spans(fact: Months, month: Months) -> tuple[Months, Months]:
+def spans(fact: Months, month: Months, old: Sequence[str], new: Sequence[str]) -> tuple[Months, Months]:
     """Return (since, until) of `Changes`, int64[changes] each, from the changes alone.
 
-    Nothing says when the first old value of a fact became right: it is taken to have held as long as the median value.
+    A change ends the value that the change before it began. Where the old value is another one, or there is no change
+    before, nothing says when it became right: it is taken to have held as long as the median value.
     """
     order = np.lexsort((month, fact))
-    follows = fact[order][1:] == fact[order][:-1]
-    held = np.diff(month[order])[follows]
+    follows = (fact[order][1:] == fact[order][:-1]) & (np.diff(month[order]) > 0)
+    before, after = order[:-1][follows], order[1:][follows]
+    held = month[after] - month[before]
     since = month - (max(1, int(np.median(held))) if len(held) else 1)
     until = np.full(len(month), OPEN, np.int64)
-    since[order[1:][follows]] = month[order[:-1][follows]]
-    until[order[:-1][follows]] = month[order[1:][follows]]
+    until[before] = month[after]
+    is_chained = np.array([old[b] == new[a] for a, b in zip(before.tolist(), after.tolist())], np.bool_)
+    since[after[is_chained]] = month[before[is_chained]]
     return since, until
 
 
 def month_number(label: str) -> int:
-    """Return the months since the year 0 of YYYYMM or YYYY-MM."""
-    return int(label[:4]) * 12 + int(label[-2:]) - 1
+    """Return the months since the year 0 of YYYYMM or YYYY-MM. Raises ValueError for any other text."""
+    found = MONTH.fullmatch(label)
+    if found is None:
+        raise ValueError(f"expected a month such as 2024-08, got {label!r}")
+    return int(found[1]) * 12 + int(found[2]) - 1
 
 
 def month_text(number: int) -> str:

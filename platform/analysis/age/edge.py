@@ -43,6 +43,15 @@ class FactEdge:
         """Whether the model may have read more than the facts reach."""
         return self.high >= self.last
 
+    @property
+    def is_open_below(self) -> bool:
+        """Whether it may have read less than the first month that was tried."""
+        return self.low <= self.first
+
+    def holds(self, month: int) -> bool:
+        """Return whether the interval holds a month, beyond the months tried where it is open."""
+        return (self.low <= month or self.is_open_below) and (month <= self.high or self.is_open)
+
 
 @dataclass(frozen=True)
 class Placebo:
@@ -75,7 +84,9 @@ def fact_edge(changes: Changes, score: AgeScore = CHOSEN, seed: int = 0) -> tupl
     drawn = _resamples(changes, rng)
     low, high = _interval(changes, edges, score, drawn)
     nothing = np.sort([log_likelihoods(score, changes.shuffled(rng), edges).max() for _ in range(SHUFFLES)])
-    edge = FactEdge(int(edges[found.argmax()]), low, high, _p(found.max(), nothing), int(edges[0]), int(edges[-1]))
+    month = int(edges[found.argmax()])
+    low, high = min(low, month), max(high, month)  # ends of resamples need not hold the estimate itself
+    edge = FactEdge(month, low, high, _p(found.max(), nothing), int(edges[0]), int(edges[-1]))
     dealt = [changes.shuffled_within_facts(rng) for _ in range(PLACEBOS)]
     unknown = [_p(log_likelihoods(score, one, edges).max(), nothing) > SURE for one in dealt]
     low, high = _interval(dealt[0], edges, score, drawn)

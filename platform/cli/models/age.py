@@ -247,7 +247,7 @@ def _write_results(rows: pd.DataFrame, folder: Store, facts: str) -> None:
             "dataset": {"id": name, "task_id": "fact-edge", "revision": version},
             "value": str(row.edge) if row.is_known else "unknown",
             "date": date.today().isoformat(),
-            "notes": f"95 % {row.low} to {row.high}, p {row.p:.3f}; ticlm age" if row.edge else str(row.verdict),
+            "notes": f"95 % {row.interval}, p {row.p:.3f}; ticlm age" if row.edge else str(row.verdict),
         }
         file = f".eval_results/{re.sub(r'[^A-Za-z0-9._@-]', '-', str(row.model))}.yaml"
         folder.write(file, yaml.safe_dump([found], sort_keys=False, allow_unicode=True).encode())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ticlm.platform.analysis.age.ages import ModelAge
 from ticlm.platform.analysis.age.changes import month_text
-from ticlm.platform.display.age.verdict import edge_text
+from ticlm.platform.display.age.verdict import UNKNOWN, clock_text, edge_text
 from ticlm.platform.display.charts import Axis, Chart, Series
 from ticlm.platform.display.palette import GREY
 
@@ -84,7 +84,7 @@ def _shares(
 def _uprights(age: ModelAge) -> Iterator[Series]:
     if age.edge is not None and age.edge.is_known:
         yield _upright(f"edge {edge_text(age)}", age.edge.month + 1, EDGE)
-    if age.clock is not None:
+    if age.clock is not None and clock_text(age) != UNKNOWN:
         yield _upright(f"clock {month_text(age.clock.month)}", age.clock.month + 1, CLOCK)
     if age.claimed is not None:
         yield _upright(f"claimed {month_text(age.claimed)}", age.claimed + 1, CLAIMED)

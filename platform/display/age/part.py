@@ -12,7 +12,15 @@ from ticlm.platform.analysis.age.ages import ModelAge, ages
 from ticlm.platform.analysis.age.changes import month_text
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.age.figure import chart
-from ticlm.platform.display.age.verdict import clock_text, edge_text, notes, p_text, sentence, version_text
+from ticlm.platform.display.age.verdict import (
+    clock_text,
+    edge_text,
+    interval_text,
+    notes,
+    p_text,
+    sentence,
+    version_text,
+)
 from ticlm.platform.display.parts import Part, Section, joined
 from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable
 from ticlm.platform.results.study_result import StudyResult
@@ -123,6 +131,7 @@ def _row(one: ModelAge) -> dict[str, object]:
         "p": edge.p if edge else None,
         "is_known": bool(edge and edge.is_known),
         "is_open": bool(edge and edge.is_open),
+        "interval": interval_text(edge) if edge else "",
         "clock": month_text(clock.month) if clock else "",
         "clock_low": month_text(clock.low) if clock else "",
         "clock_high": month_text(clock.high) if clock else "",

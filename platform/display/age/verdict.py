@@ -21,7 +21,13 @@ def edge_text(age: ModelAge) -> str:
     edge = age.edge
     if edge is None or not edge.is_known:
         return UNKNOWN
-    return f"{month_text(edge.month)} ({month_text(edge.low)} to {_end(edge)})"
+    return f"{month_text(edge.month)} ({interval_text(edge)})"
+
+
+def interval_text(edge: FactEdge) -> str:
+    """Return the 95 % interval, whose ends may be open: `2022-11 to 2023-08`, `2022-11 to 2026-05 or later`."""
+    below, above = " or earlier" * edge.is_open_below, " or later" * edge.is_open
+    return f"{month_text(edge.low)}{below} to {month_text(edge.high)}{above}"
 
 
 def p_text(age: ModelAge) -> str:
@@ -29,9 +35,8 @@ def p_text(age: ModelAge) -> str:
 
 
 def clock_text(age: ModelAge) -> str:
-    """Return the month at which a model answers; unknown where it finds the values of no month likelier than chance."""
-    clock = age.clock
-    return UNKNOWN if clock is None or clock.likelihood <= clock.chance else month_text(clock.month)
+    """Return the month at which a model answers; unknown where its edge is, as some month is always the likeliest."""
+    return month_text(age.clock.month) if age.clock and age.edge and age.edge.is_known else UNKNOWN
 
 
 def version_text(age: ModelAge) -> str:
@@ -54,11 +59,12 @@ def sentence(age: ModelAge) -> str:
             f"{age.model}: age unknown: what it prefers does not depend on when values changed (p {edge.p:.2f}, "
             f"{asked}){said}."
         )
-    after = (
-        "the facts end before its knowledge does"
-        if edge.is_open
-        else f"nothing that changed after {month_text(edge.high)} is seen"
-    )
+    if edge.month == edge.last:
+        after = "the facts end before its knowledge does"
+    elif edge.is_open:
+        after = "it may have read up to the end of the facts"
+    else:
+        after = f"no sign of what changed after {month_text(edge.high)}"
     return f"{age.model} prefers what was new up to {month_text(edge.month)}; {after}{_of_claim(age, edge)}."
 
 
@@ -90,7 +96,7 @@ def _against_claims(ages: Sequence[ModelAge]) -> Iterator[str]:
         return
     known = [(edge, claimed) for edge, claimed in claims if edge is not None and edge.is_known]
     near = sum(abs(edge.month - claimed) <= 1 for edge, claimed in known)
-    covered = sum(edge.low <= claimed <= edge.high for edge, claimed in known)
+    covered = sum(edge.holds(claimed) for edge, claimed in known)
     yield (
         f"Of {len(claims)} models with a claimed month, the edge of {len(known)} is known; it is within a month of the "
         f"claimed one for {near}, and the interval holds that for {covered}."
@@ -115,13 +121,8 @@ def _of_claim(age: ModelAge, edge: FactEdge) -> str:
     if age.claimed is None:
         return ""
     said = f"; claimed {month_text(age.claimed)}"
+    if edge.holds(age.claimed):
+        return f"{said}, which fits"
     if age.claimed < edge.low:
         return f"{said}, but it knows later changes"
-    if age.claimed > edge.high and not edge.is_open:
-        months = age.claimed - edge.high
-        return f"{said}, of whose last {months} month{'s' * (months != 1)} the facts show nothing"
-    return f"{said}, which fits"
-
-
-def _end(edge: FactEdge) -> str:
-    return "later" if edge.is_open else month_text(edge.high)
+    return f"{said}, {age.claimed - edge.high} months later"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ticlm.platform.analysis.age.changes import OPEN, Changes, month_number, month_text, spans
-from ticlm.platform.analysis.age.edge import PLACEBOS, candidates, fact_edge
+from ticlm.platform.analysis.age.edge import PLACEBOS, FactEdge, candidates, fact_edge
 from ticlm.platform.analysis.age.score import CHOSEN, AgeScore, bounded, expected_leads, log_likelihoods
 
 START, MONTHS = month_number("202301"), 36
@@ -22,7 +22,7 @@ def made(
     rng = np.random.default_rng(seed)
     fact = np.repeat(np.arange(60), 5)
     month = START + np.concatenate([np.sort(rng.choice(MONTHS, 5, replace=False)) for _ in range(60)])
-    since, until = spans(fact, month)
+    since, until = spans(fact, month, ["a"] * len(fact), ["a"] * len(fact))
     fame = rng.normal(-8, 1.5, (2, len(fact)))
     fame[0] += trend * np.cos(np.pi * (month - START) / MONTHS)
     asked = Changes(fact, since, month, until, *np.zeros((2, len(fact))), *fame)
@@ -87,10 +87,22 @@ def test_too_few_changes_or_facts_or_months_give_nothing() -> None:
 
 def test_spans_follow_the_changes_of_a_fact() -> None:
     fact, month = np.array([0, 1, 0, 1, 0]), np.array([10, 50, 30, 40, 20])
-    since, until = spans(fact, month)
-    assert since.tolist() == [0, 40, 20, 30, 10], "the first value held as long as the median one: 10 months"
+    old, new = ["a", "q", "b", "p", "z"], ["b", "r", "c", "q", "y"]
+    since, until = spans(fact, month, old, new)
     assert until.tolist() == [20, OPEN, OPEN, 50, 30]
+    assert since[[0, 3]].tolist() == [0, 30], "the first value held as long as the median one: 10 months"
+    assert since[[1, 2, 4]].tolist() == [40, 20, 10], "a value that no change began did, too"
+    assert spans(fact, month, [*old[:4], "b"], [*new[:4], "c"])[0][4] == 10
     assert [month_text(month_number(one)) for one in ("202401", "2024-12")] == ["2024-01", "2024-12"]
+    for wrong in ("2024", "2024-5", "2024-05-17", "2024-13"):
+        with pytest.raises(ValueError, match="expected a month such as 2024-08"):
+            month_number(wrong)
+
+
+def test_an_interval_is_open_where_the_facts_end() -> None:
+    closed, above, below = (FactEdge(30, low, high, 0.01, 10, 40) for low, high in ((25, 35), (25, 40), (10, 35)))
+    assert [closed.holds(month) for month in (24, 25, 35, 36)] == [False, True, True, False]
+    assert above.holds(99) and not above.holds(24) and below.holds(1) and not below.holds(36)
 
 
 def test_resamples_are_as_sets_with_the_changes_repeated() -> None:
