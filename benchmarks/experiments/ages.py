@@ -188,7 +188,7 @@ def report(found: list[Known]) -> None:
     print("all", len(frame), frame.drop(columns=["study", "kind"]).mean().round(3).to_dict())
     known = frame[frame["known"]]
     print("of a known edge", len(known), known[["near", "near 2", "covered", "width"]].mean().round(3).to_dict())
-    print("mean of the groups", shown["near"].astype(float).mean().round(2))
+    print("mean of the groups", round(float(shown["near"].astype(float).mean()), 2))
     print("errors", frame["error"].value_counts().sort_index().to_dict())
     for study in dict.fromkeys(one.study for one in found):
         print(study)
