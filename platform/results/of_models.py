@@ -98,13 +98,13 @@ def study_result(
     """
     import pandas as pd
 
-    changes = dated_changes((job.task, Examples.open(job.data)) for job in models[0].work.jobs if is_dated(job.task))
-
+    dated = [(job.task, Examples.open(job.data)) for job in models[0].work.jobs if is_dated(job.task)]
+    changes = dated_changes(dated)
     jobs = [job for job in models[0].work.jobs if job.task.axis == "period"]
     own = {job.task.id: tuple(sorted((label for label, _ in job.cells), key=span)) for job in jobs}
     every = sorted({label for labels in own.values() for label in labels}, key=span)
-    if not every and changes is not None:
-        every = sorted({month.replace("-", "") for month in changes["month"]}, key=span)
+    if not every:
+        every = sorted({label for _, data in dated for label in data.periods}, key=span)
     if not every:
         raise InputError(f"{name}: no task has periods, so there is nothing to show by period")
     whole = of_days(min(span(label)[0] for label in every), max(span(label)[1] for label in every)).label

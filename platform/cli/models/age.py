@@ -15,6 +15,7 @@ import typer
 
 from ticlm.core.errors import InputError
 from ticlm.platform.cli import completion
+from ticlm.platform.cli.evaluation import Modules, Trust, import_modules
 from ticlm.platform.cli.options import Root, absolute
 
 if TYPE_CHECKING:
@@ -58,13 +59,6 @@ Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also wr
 Page = Annotated[
     Path | None, typer.Option("--page", metavar="FILE", help="Write the page here, not into reports/ of the root.")
 ]
-Modules = Annotated[
-    list[str] | None, typer.Option("--module", metavar="MODULE", help="Import a module of yours, for adapters.")
-]
-Trust = Annotated[
-    str | None,
-    typer.Option("--trust-remote-code", metavar="COMMIT", help="Run the code that a model on the hub has at a commit."),
-]
 
 
 def age(
@@ -86,7 +80,6 @@ def age(
     Each model gets an edge with an interval and a p, or "unknown"; a page shows the evidence. Nothing is estimated from
     how well a model predicts texts: newer text is easier for every model (ticlm docs age).
     """
-    from ticlm.platform.cli.evaluation import import_modules
     from ticlm.platform.cli.models.scores import ScoresAsked
 
     import_modules(modules, trust)

@@ -66,7 +66,7 @@ def _table(found: Sequence[ModelAge]) -> TextTable:
         TextLine((one.model,), tuple(map(TextCell, (_month(one.claimed), *_estimates(one, has_versions)))))
         for one in found
     )
-    columns = ("claimed", "fact edge (95 %)", "p", "fact clock", "changes")
+    columns = ("claimed", "fact edge (95 %)", "p", "fact clock", *["version clock"] * has_versions, "changes")
     return TextTable(TITLE, ("model",), columns, lines, main=True)
 
 

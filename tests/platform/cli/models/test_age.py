@@ -56,6 +56,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("one", [change(0, "2020-01", "Paris", "Köln")]),
         ("month", [change(fact, "2020-01", "Paris", "Köln") for fact in range(12)]),
         ("equal", [(label, replace(one, outdated=(one.answer or "",))) for label, one in many()]),
+        ("days", [(label, replace(one, about={**one.about, "date": "2020-05-17"})) for label, one in many()]),
         ("future", [*many(), change(0, "2199-01", "Paris", "Köln")]),
     ):
         keep(folder / name, changes)
@@ -114,6 +115,9 @@ def test_versions_of_pages_have_a_clock_beside_a_reference(age: Command) -> None
     assert row["model"] == "deep" and "2020-01" <= row["version_low"] <= row["version_clock"] <= "2020-04"
     _, out, _ = age("deep", "--facts", "./many", "--versions", "./pages", "--reference", "flat")
     assert "whose versions of 3 pages a model reads best beside the reference" in " ".join(out.split())
+    heading, shown = (next(line for line in out.splitlines() if word in line) for word in ("fact edge", "  deep "))
+    assert heading.split()[-3:] == ["version", "clock", "changes"] and shown.split()[-1] == "48"
+    assert f"{row['version_clock']} ({row['version_low']} to {row['version_high']})" in shown
 
 
 @pytest.mark.parametrize(
@@ -150,6 +154,10 @@ def others(place: Path) -> Path:
         (("headless", "--facts", "./many"), "headless"),
         (("pickled", "--facts", "./many"), "pickled"),
         (("deep", "--facts", "./future"), "--facts ./future: changes of 219901, in the future"),
+        (
+            ("deep", "--facts", "./days"),
+            "about.date of a dated change: expected a month such as 2024-08",
+        ),
         (("deep", "--facts", "./posts"), "has no subset changes, so it is no set of dated facts"),
         (("deep", "--facts", "world-fact"), "no such set in"),
         (("deep", "--facts", "./many", "--claimed", "August"), "--claimed must be a month such as 2024-08, got August"),
