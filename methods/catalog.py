@@ -9,7 +9,7 @@ from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.adaptive import ForgettingReplay, ScalingReplay, SpacedReplay
-from ticlm.methods.deploy import DecayShaped, Deploy, ExponentialAverage, Leaf, MeanOfLast
+from ticlm.methods.deploy import Anchor, DecayShaped, Deploy, ExponentialAverage, Leaf, MeanOfLast
 from ticlm.methods.ewc import EWC
 from ticlm.methods.lwf import LwF
 from ticlm.methods.mer import MER
@@ -66,6 +66,7 @@ AVERAGES: dict[str, Deploy] = {
     "replay-half+ema": ExponentialAverage(),
     "replay-half+mean": MeanOfLast(),
     "replay-half+wsm": DecayShaped(),  # WSM (arXiv 2507.17634)
+    "replay-half+anchor": Anchor(),  # WiSE-FT (arXiv 2109.01903)
 }
 DEPLOYED = (
     *(

@@ -64,6 +64,22 @@ class ExponentialAverage(Averaging):
         return ((previous, self.beta), (trunk[-1], 1 - self.beta))
 
 
+class Anchor(Averaging):
+    """An average with the base, the run's first checkpoint: `weight` of the base, the rest of the new checkpoint.
+
+    After WiSE-FT (arXiv 2109.01903), which averages a model before and after a fine-tuning: most of what was learned
+    remains, and most of what was lost comes back. There `alpha` is the weight of the new weights, 1 − `weight`.
+    """
+
+    kind: Literal["anchor"] = "anchor"
+    weight: float = Field(0.5, gt=0, lt=1)
+    """Weight (0 to 1) of the base."""
+
+    def parts(self, trunk: Sequence[str], previous: str | None) -> Parts:
+        base, *later = trunk
+        return ((base, self.weight), (later[-1], 1 - self.weight)) if later else ((base, 1.0),)
+
+
 class WindowAveraging(Averaging):
     """Base of averages over the last checkpoints, or over all as long as there are fewer."""
 

@@ -21,7 +21,7 @@ from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.adaptive import AdaptiveReplay, ForgettingReplay, ScalingReplay, SpacedReplay
 from ticlm.methods.budgets import ContinualTokens
-from ticlm.methods.deploy import DecayShaped, Deploy, ExponentialAverage, Leaf, MeanOfLast
+from ticlm.methods.deploy import Anchor, DecayShaped, Deploy, ExponentialAverage, Leaf, MeanOfLast
 from ticlm.methods.ewc import EWC
 from ticlm.methods.freezing import Freeze
 from ticlm.methods.lwf import LwF
@@ -82,7 +82,7 @@ AnyAdapter = Annotated[
 ]
 
 AnyDeploy = Annotated[
-    ExponentialAverage | MeanOfLast | DecayShaped | Leaf, Field(discriminator="kind"), Own(Deploy, METHODS)
+    ExponentialAverage | MeanOfLast | DecayShaped | Anchor | Leaf, Field(discriminator="kind"), Own(Deploy, METHODS)
 ]
 
 

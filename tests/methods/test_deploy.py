@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.methods.deploy import Averaging, DecayShaped, ExponentialAverage, MeanOfLast
+from ticlm.methods.deploy import Anchor, Averaging, DecayShaped, ExponentialAverage, MeanOfLast
 
 KEYS = tuple("abcdefghij")
 ANY = st.one_of(
     st.floats(0.01, 0.99).map(lambda beta: ExponentialAverage(beta=beta)),
     st.integers(2, 8).map(lambda last: MeanOfLast(last=last)),
+    st.floats(0.01, 0.99).map(lambda weight: Anchor(weight=weight)),
     st.builds(DecayShaped, last=st.integers(2, 8), shape=st.sampled_from(["linear", "cosine", "sqrt"])),
 )
 
@@ -39,6 +40,7 @@ def weights(deploy: Averaging, trunk: int) -> Mapping[str, float]:
         (ExponentialAverage(beta=0.9), {"a": 0.729, "b": 0.081, "c": 0.09, "d": 0.1}),
         (MeanOfLast(last=3), {"b": 1 / 3, "c": 1 / 3, "d": 1 / 3}),
         (MeanOfLast(last=8), {"a": 0.25, "b": 0.25, "c": 0.25, "d": 0.25}),
+        (Anchor(weight=0.3), {"a": 0.3, "d": 0.7}),
         # 1 - sqrt(i / 4): 1, .5, .292893, .133975, 0
         (DecayShaped(last=4, shape="sqrt"), {"a": 0.5, "b": 0.207107, "c": 0.158919, "d": 0.133975}),
         # (1 + cos(pi i / 4)) / 2: 1, .853553, .5, .146447, 0

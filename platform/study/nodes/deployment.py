@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ticlm.core.errors import InputError
-from ticlm.methods.deploy import Averaging, Leaf
+from ticlm.methods.deploy import Anchor, Averaging, Leaf
 from ticlm.methods.method import Continual
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import RoundRequest
@@ -30,6 +30,8 @@ class Deployment:
         if adapter is not None and adapter.per == "round":
             why = "a leaf would add one more" if isinstance(deploy, Leaf) else "no two checkpoints have the same shapes"
             raise InputError(f"{where}: every round adds an adapter, so {why}; give the adapter per: run")
+        if isinstance(deploy, Anchor) and adapter is not None:
+            raise InputError(f"{where}: the base has no adapter to average; a weaker one has a lower adapter.alpha")
         if isinstance(deploy, Averaging):
             try:
                 deploy.check(len(self.study.periods.timeline()) - (adapter is not None))

@@ -117,6 +117,18 @@ def test_adapters_of_a_run_are_averaged_with_the_weights_below_them(toy_study: M
         assert value.equal(((parts[0][name].double() + parts[1][name].double()) / 2).float()), name
 
 
+def test_an_anchor_averages_every_checkpoint_with_the_base(toy_study: MakeStudy, toy_root: Path) -> None:
+    found = made(toy_study, toy_root, {**EMA, "deploy": {"kind": "anchor", "weight": 0.25}})
+    (run,) = found.tree.runs
+    driver.train(found)
+    newest, base, trained = (
+        folders.load(Path(toy_root, published(Store(str(toy_root)), found.ids[key]))).state_dict()
+        for key in (run.rounds["202303"], run.rounds["202301"], run.trunk["202303"])
+    )
+    for name, value in newest.items():
+        assert value.equal((base[name].double() * 0.25 + trained[name].double() * 0.75).float()), name
+
+
 def test_a_damaged_part_is_named(toy_study: MakeStudy, toy_root: Path) -> None:
     driver.train(made(toy_study, toy_root, PLAIN))
     found = made(toy_study, toy_root, EMA)
@@ -136,6 +148,7 @@ def test_a_damaged_part_is_named(toy_study: MakeStudy, toy_root: Path) -> None:
         ({"deploy": {"kind": "mean", "last": 9}}, "methods.ema.deploy: last is 9 checkpoints, and a run .* only 3"),
         ({"deploy": {"kind": "ema", "beta": 1}}, r"beta"),
         ({"adapter": {"kind": "lora"}}, "methods.ema.deploy: every round adds an adapter"),
+        ({"deploy": {"kind": "anchor"}, "adapter": LORA}, "methods.ema.deploy: the base has no adapter to average"),
         ({"base": "joint"}, "deploy has no meaning in a joint round"),
         ({"base": "oracle", "cutoffs": ["202301"]}, "deploy"),
     ],
