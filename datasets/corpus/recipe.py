@@ -32,6 +32,7 @@ from ticlm.datasets.io.file_documents import FileDocuments
 from ticlm.datasets.io.hub import HubDocuments
 from ticlm.datasets.kilt.pairs import KiltPairs
 from ticlm.datasets.lama.pairs import ProbePairs
+from ticlm.datasets.llm.samples import ModelSamples
 from ticlm.datasets.news.articles import ArticleDocuments
 from ticlm.datasets.news.masked_csv import MaskedCsv
 from ticlm.datasets.pairs.files import PairFiles
@@ -124,6 +125,7 @@ AnyDocuments = Annotated[
         | WikiArticles
         | CrawlDocuments
         | HubDocuments
+        | ModelSamples
         | SyntheticWorld,
         Field(discriminator="kind"),
     ]

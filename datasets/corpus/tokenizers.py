@@ -22,6 +22,7 @@ from ticlm.core import hub, paths
 from ticlm.core.corpus import TokenizerInfo
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Label
+from ticlm.core.reading.hub_names import TOKENIZER
 from ticlm.core.reading.in_root import InRoot
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.settings import Settings, build_command
@@ -142,9 +143,7 @@ class PretrainedTokenizer(Settings):
             tokenizer.save_pretrained(folder)
             if not Path(folder, "tokenizer.json").is_file():
                 raise InputError(f"tokenizer.name: {self.name} has no fast version (tokenizer.json)")
-            own = Path(name, "tokenizer.json")
-            if own.is_file():  # as it is: transformers writes the same tokenizer in other words, under another hash
-                shutil.copyfile(own, Path(folder, "tokenizer.json"))
+            _take_as_they_are(Path(name), Path(folder))
             store.upload(Path(folder), paths.TOKENIZER)
             digest = hashlib.sha256(Path(folder, "tokenizer.json").read_bytes()).hexdigest()
         return TokenizerInfo(
@@ -179,6 +178,19 @@ class PretrainedTokenizer(Settings):
         except Exception as error:  # transformers raises many kinds, from its own and from the hub's libraries
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise InputError(f"tokenizer.name: {self.name} cannot be loaded: {reason}") from None
+
+
+def _take_as_they_are(own: Path, saved: Path) -> None:
+    """Put a folder's own files of a tokenizer in place of those that transformers saved, which say the same in other
+    words and under another hash. The chat template is one of them, or a part of one."""
+    if not (own / "tokenizer.json").is_file():
+        return
+    if (own / "tokenizer_config.json").is_file():
+        for file in saved.iterdir():
+            file.unlink()
+    for file in own.iterdir():
+        if file.is_file() and TOKENIZER.fullmatch(file.name):
+            shutil.copyfile(file, saved / file.name)
 
 
 def padding(store: Store) -> int | None:

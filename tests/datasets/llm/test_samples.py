@@ -1,0 +1,72 @@
+"""Texts that a model writes by itself: the same ones each time, dated by what the model has read, as any documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from speakers import speaker
+
+from ticlm.core.corpus import Corpus
+from ticlm.core.errors import InputError
+from ticlm.core.periods import Calendar
+from ticlm.core.settings import parse
+from ticlm.datasets.corpus import build
+from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.io.documents import Document
+from ticlm.datasets.llm.samples import ModelSamples
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return speaker(tmp_path_factory.mktemp("models") / "mine", window=48)
+
+
+def texts(source: ModelSamples) -> list[str]:
+    found = [one for entry in source.inputs(Calendar()) for piece in source.pieces(entry) for one in source.read(piece)]
+    assert all(isinstance(one, Document) and f"{one.timestamp:%Y%m%d}" == "20240201" for one in found if one)
+    return [one.text for one in found if isinstance(one, Document)]
+
+
+def test_texts_follow_from_the_seed_and_the_model_alone(folder: Path) -> None:
+    import torch
+
+    source = ModelSamples(model=str(folder), as_of="202402", documents=5, tokens=12, at_once=3)
+    before = torch.random.get_rng_state()
+    found = texts(source)
+    assert found == texts(source) != texts(source.model_copy(update={"seed": 1}))
+    assert torch.equal(before, torch.random.get_rng_state()), "random numbers of this process stay as they are"
+    assert len(set(found)) == len(found) > 3
+    stamps = [
+        [one.stamp for one in each.inputs(Calendar())] for each in (source, source.model_copy(update={"seed": 1}))
+    ]
+    assert len(stamps[0]) == 2 and stamps[0] != stamps[1]
+
+
+def test_a_corpus_of_samples_is_built_like_any(folder: Path, tmp_path: Path) -> None:
+    recipe = {
+        "name": "samples",
+        "version": 1,
+        "documents": {"kind": "samples", "model": str(folder), "as_of": 202402, "documents": 40, "tokens": 20},
+        "periods": {"initial": 202402, "last": 202402},
+        "splits": {"eval": 0.5, "tune": 0, "by": "tokens"},
+        "tokenizer": {"kind": "pretrained", "name": str(folder), "as_of": 202402},
+        "length": 16,
+        "executor": "process",
+    }
+    build.build(parse(CorpusRecipe, recipe, "samples.yaml"), str(tmp_path))
+    corpus = Corpus.open(f"{tmp_path}/corpora/samples@1")
+    assert corpus.split("202402", "eval").rows > 3 < corpus.split("202402", "train").rows
+    own = {file.name: file.read_bytes() for file in folder.iterdir() if file.name.startswith(("tokenizer", "chat_"))}
+    kept = Path(tmp_path, "corpora", "samples@1", "tokenizer")
+    assert {file.name: file.read_bytes() for file in kept.iterdir()} == own, "the tokenizer travels unchanged"
+
+
+def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"documents.model: .* has no config.json"):
+        ModelSamples(model=str(tmp_path), as_of="202402").inputs(Calendar())
+
+
+def test_texts_longer_than_the_window_are_refused(folder: Path) -> None:
+    with pytest.raises(InputError, match="documents.tokens must be below the model's window of 48 tokens, got 48"):
+        ModelSamples(model=str(folder), as_of="202402", tokens=48).inputs(Calendar())
