@@ -34,8 +34,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     identity_name: ClassVar[str] = "Settings"
     other_files: ClassVar[Mapping[str, str]] = {}
-    """Keys that name another YAML file -> the folder where such files are packaged. A path counts from the folder of
-    the file that says so."""
+    """Keys that name another YAML file, or a list of them -> the folder where such files are packaged. A path counts
+    from the folder of the file that says so."""
 
     def __init_subclass__(cls, *, identity: str = "", version: int = 1, **config: Any) -> None:
         super().__init_subclass__(**config)
@@ -143,8 +143,11 @@ def _read(kind: type[S], name: str, folder: str, above: Sequence[str]) -> tuple[
         own = data.pop(VARIANTS)[name]
         data = merged({"name": name, **data}, own)
     for key, packages in kind.other_files.items():
-        if isinstance(data.get(key), str):
-            data[key] = _resolved_name(name, data[key], packages)
+        named = data.get(key)
+        if isinstance(named, str):
+            data[key] = _resolved_name(name, named, packages)
+        elif isinstance(named, list):
+            data[key] = [_resolved_name(name, one, packages) if isinstance(one, str) else one for one in named]
     if "extends" not in data:
         return data, where
     other = data.pop("extends")

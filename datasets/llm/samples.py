@@ -1,4 +1,4 @@
-"""Documents that a causal model writes by itself: a sample of what it has learned, where its own text is not at hand."""
+"""Documents that a causal model writes by itself: a sample of what it learned, where its own text is not at hand."""
 
 from __future__ import annotations
 

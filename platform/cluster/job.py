@@ -30,8 +30,8 @@ STUDY, RECIPE = "study.yaml", "recipe.yaml"
 class Job:
     """A command of ticlm on a study, for a cluster to run.
 
-    `resolved`: the study's settings with all that it extends, and `recipe` those of the file that it names as its
-    recipe; None if it names none, or one that is packaged. `python`: the interpreter of the nodes. `installed`: the
+    `resolved`: the study's settings with all that it extends, and `recipes` those of the files that it names as
+    recipes, by file; packaged ones are not among them. `python`: the interpreter of the nodes. `installed`: the
     nodes have ticlm itself; otherwise the package is sent along. `modules`: files and folders of Python code that are
     sent too, by name, among them those with the user's own classes that the study names. `data`: files and folders that
     this code reads.
@@ -46,7 +46,7 @@ class Job:
     python: str = "python"
     modules: Mapping[str, Path] = field(default_factory=dict)
     data: tuple[str, ...] = ()
-    recipe: Mapping[str, Any] | None = None
+    recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -77,13 +77,13 @@ class Job:
         package, and of the modules their code and the data that was named. Returns lines for what is sent and what
         is not."""
         own = None if self.installed else Path(str(files(PACKAGE)))
-        parcel = packed(self.modules, self.data, _texts([self.resolved, self.recipe]), own)
+        parcel = packed(self.modules, self.data, _texts([self.resolved, *self.recipes.values()]), own)
         parcel.files.update({Path(file).name: Path(file) for _, file in _files(self.command[1:]) if file is not None})
         parcel.write(folder)
-        if self.recipe is None:
-            return [_written(folder / STUDY, self.resolved), *parcel.lines(PACKAGE)]
-        study = _written(folder / STUDY, {**self.resolved, "recipe": RECIPE})
-        return [study, _written(folder / RECIPE, self.recipe), *parcel.lines(PACKAGE)]
+        sent = {file: f"{at or ''}{RECIPE}" for at, file in enumerate(self.recipes)}
+        lines = [_written(folder / STUDY, _with_recipes(self.resolved, sent))]
+        lines += [_written(folder / sent[file], recipe) for file, recipe in self.recipes.items()]
+        return [*lines, *parcel.lines(PACKAGE)]
 
 
 def prepare(
@@ -120,25 +120,40 @@ def prepare(
     place = _root(root)
     resolved, where = studies.resolved(name, sets, place)
     study = settings.parse(Study, resolved, where)
-    recipe, own = _recipe(study)
+    recipes, own = _recipes(study)
     own = extensions.own_modules(study) | own | dict(map(_module, modules))
     variables = dict(map(_variable, environment))
-    job = Job(study, resolved, place, words, variables, installed, python, own, (*data,), recipe)
+    job = Job(study, resolved, place, words, variables, installed, python, own, (*data,), recipes)
     if without_credentials(job.entrypoint) != job.entrypoint:
         raise InputError("--root and --command are shown to all who see the job: put credentials into the environment")
     packed(own, data)  # before anything is sent
     return job
 
 
-def _recipe(study: Study) -> tuple[Mapping[str, Any] | None, dict[str, Path]]:
-    """Return the settings of the recipe file that a study names, with all that it extends, and the modules of the
-    user's own classes among them; nothing if the nodes have the recipe."""
+def _recipes(study: Study) -> tuple[dict[str, Mapping[str, Any]], dict[str, Path]]:
+    """Return the settings of the recipe files that a study names, with all that they extend, and the modules of the
+    user's own classes among them; nothing of those that the nodes have."""
     from ticlm.datasets.corpus.recipe import CorpusRecipe
+    from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 
-    if study.recipe is None or not Path(study.recipe).is_file():
-        return None, {}
-    resolved, where = settings.resolved(CorpusRecipe, study.recipe, settings.RECIPES)
-    return resolved, extensions.own_modules(settings.parse(CorpusRecipe, resolved, where))
+    found: dict[str, Mapping[str, Any]] = {}
+    own: dict[str, Path] = {}
+    for file in dict.fromkeys(filter(None, (study.recipe, *study.recipes))):
+        if Path(file).is_file():
+            kind = ExampleSetRecipe if settings.names(file, settings.RECIPES, "examples") else CorpusRecipe
+            found[file], where = settings.resolved(kind, file, settings.RECIPES)
+            own |= extensions.own_modules(settings.parse(kind, found[file], where))
+    return found, own
+
+
+def _with_recipes(resolved: Mapping[str, Any], sent: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings of a study that names recipes by the names under which they are sent."""
+    changes: dict[str, Any] = {}
+    if resolved.get("recipe") in sent:
+        changes["recipe"] = sent[resolved["recipe"]]
+    if resolved.get("recipes"):
+        changes["recipes"] = [sent.get(file, file) for file in resolved["recipes"]]
+    return {**resolved, **changes}
 
 
 def _written(file: Path, values: Mapping[str, Any]) -> str:

@@ -115,6 +115,9 @@ class Study(Settings):
     """The recipe that builds the corpus: a YAML file, whose path counts from the folder of the study's own file, or a
     packaged name. `ticlm run` builds with it what the corpus lacks. By default the packaged recipe of the corpus's
     name, if there is one."""
+    recipes: tuple[str, ...] = ()
+    """Recipes of further corpora and sets that tasks and methods read, as `recipe` is of the study's own corpus. `ticlm
+    run` builds what is not there; packaged ones of these names need not be listed."""
     periods: Annotated[Calendar, BeforeValidator(_calendar, json_schema_input_type=Calendar | Literal["corpus"])]
     """The periods of the study, from the initial one to the last; `corpus` takes those of the corpus: the calendar of
     `recipe` up to its `last`, else up to the last period that is built."""
@@ -156,11 +159,11 @@ class Study(Settings):
     resources: Resources = Resources()
     """How the study runs; this changes no number beyond rounding."""
 
-    other_files: ClassVar[Mapping[str, str]] = {"recipe": settings.RECIPES}
+    other_files: ClassVar[Mapping[str, str]] = {"recipe": settings.RECIPES, "recipes": settings.RECIPES}
 
     def without_meaning(self) -> frozenset[str]:
-        # A recipe builds what the corpus's own identity tells, and what methods share stands in `methods`.
-        return frozenset({"recipe", "each_method"} if self.tables else {"recipe", "each_method", "tables"})
+        # Recipes build what identities of corpora tell, and what methods share stands in `methods`.
+        return frozenset({"recipe", "recipes", "each_method"} | (set() if self.tables else {"tables"}))
 
     @model_validator(mode="before")
     @classmethod

@@ -183,8 +183,10 @@ class Tuning:
         series = [m for m in self._entire.methods if isinstance(m, OracleSeries)]
         written = self.study.model_copy(update={"methods": (method, *series)}).model_dump(mode="json")["methods"]
         kept = {key: value for key, value in self.data.items() if key not in ("first_periods", "each_method")}
-        if self.study.recipe is not None and Path(self.study.recipe).is_file():  # these settings are kept elsewhere
-            kept["recipe"] = str(Path(self.study.recipe).resolve())
+        if self.study.recipe is not None:
+            kept["recipe"] = _from_anywhere(self.study.recipe)
+        if self.study.recipes:
+            kept["recipes"] = [_from_anywhere(one) for one in self.study.recipes]
         if self.study.reference not in (None, "raw", *(m.name for m in series)):
             kept["reference"] = None
         return kept | {"name": f"{self.study.name}-tuned", "methods": written}
@@ -204,6 +206,11 @@ class Tuning:
         """Return an Oracle trained from scratch on all that tuning sees, with the budget of the study's own series."""
         own = next((m for m in self.study.methods if isinstance(m, OracleSeries)), None)
         return OracleSeries(cutoffs=(cutoff,), continual_tokens=own.continual_tokens if own else None)
+
+
+def _from_anywhere(recipe: str) -> str:
+    """Return the path of a recipe's file for settings that are kept in another folder; other names as they are."""
+    return str(Path(recipe).resolve()) if Path(recipe).is_file() else recipe
 
 
 def _changed(study: Study, changes: Mapping[str, Any]) -> Study:

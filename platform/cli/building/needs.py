@@ -132,9 +132,10 @@ def of_study(study: Study, store: Store, root: str) -> Needs:
         found.study = start
     elif isinstance(study.model, FolderModel) and _is_no_folder(study.model.path):
         found.lost[study.model.path] = "no such folder; name the model with --set model.path=FOLDER"
+    recipes = {load_recipe(one).id: one for one in study.recipes}
     for folder, name in others:
         if name is not None:
-            found.add(folder, name)
+            found.add(folder, name, recipes.get(paths.versioned(name)))
     return found
 
 

@@ -68,5 +68,5 @@ def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
 
 
 def test_texts_longer_than_the_window_are_refused(folder: Path) -> None:
-    with pytest.raises(InputError, match="documents.tokens must be below the model's window of 48 tokens, got 48"):
+    with pytest.raises(InputError, match=r"documents\.tokens must be below the model's window of 48 tokens, got 48"):
         ModelSamples(model=str(folder), as_of="202402", tokens=48).inputs(Calendar())

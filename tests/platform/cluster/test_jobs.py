@@ -112,9 +112,10 @@ def test_a_study_whose_recipe_tells_its_calendar_is_sent_with_the_recipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "posts.recipe.yaml").write_text(POSTS)
+    (tmp_path / "more.yaml").write_text(POSTS.replace("posts", "more"))
     (tmp_path / "mine.yaml").write_text(
         "extends: demo\nname: mine\ncorpus: posts\nrecipe: posts.recipe.yaml\nperiods: corpus\n"
-        "methods: [cyclic-cosine]\n"
+        "recipes: [more.yaml, peps]\nmethods: [cyclic-cosine]\n"
     )
     job = prepare(f"{tmp_path}/mine.yaml", f"{tmp_path}/runs", installed=True)
     (tmp_path / "sent").mkdir()
@@ -124,6 +125,7 @@ def test_a_study_whose_recipe_tells_its_calendar_is_sent_with_the_recipe(
     assert fingerprint.fingerprint(there) == job.metadata["fingerprint"]
     assert there.timeline.labels == ("202301", "202302") and there.recipe == "recipe.yaml"
     assert check_recipe(there.recipe, there.corpus, "study.yaml")["documents"]["paths"] == ["posts/*.jsonl"]
+    assert there.recipes == ("1recipe.yaml", "peps") and "name: more" in Path("1recipe.yaml").read_text()
 
 
 def test_modules_of_the_users_own_are_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

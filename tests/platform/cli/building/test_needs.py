@@ -45,6 +45,16 @@ def test_a_model_that_another_study_trains_comes_with_that_studys_data(tmp_path:
     assert any("the model of evolvingqa-synthetic-initial" in line for line in found.describe())
 
 
+def test_a_study_names_the_recipes_of_what_its_tasks_read(tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text("extends: synthetic\nname: old-news\n")
+    asked = "evaluations: [{kind: perplexity-on, name: old, corpus: old-news}]\n"
+    (tmp_path / "mine.yaml").write_text(f"extends: demo\nname: mine\n{asked}")
+    assert list(of_study(f"{tmp_path}/mine.yaml", tmp_path).lost) == ["corpus old-news@1"]
+    (tmp_path / "mine.yaml").write_text(f"extends: demo\nname: mine\nrecipes: [old.yaml]\n{asked}")
+    found = of_study(f"{tmp_path}/mine.yaml", tmp_path)
+    assert found.recipes == {"corpora/old-news@1": f"{tmp_path}/old.yaml"} and not found.lost
+
+
 def test_a_model_folder_that_is_not_there_is_named_before_anything_is_built(tmp_path: Path) -> None:
     study = studies.load("evolvingqa-synthetic", ["model.path=models/none"])
     with pytest.raises(InputError, match=r"models/none: no such folder; name the model with --set"):
