@@ -159,12 +159,15 @@ class Task(Settings):
     metric: ClassVar[str] = "nll"
     """The measurement that is compared among checkpoints. All logs of perplexities are called `nll`."""
     higher_is_better: ClassVar[bool] = False
-    keeps_predictions: ClassVar[bool] = False
-    """Whether its measurements have predictions, which are kept."""
 
     @property
     def id(self) -> str:
         return f"{self.name}@{self.version}"
+
+    @property
+    def keeps_predictions(self) -> bool:
+        """Whether its measurements have predictions, which are kept."""
+        return False
 
     @property
     def axis(self) -> Axis:

@@ -46,7 +46,6 @@ class Continuations(Task):
     reads: ClassVar[Reads] = "nothing"
     unit: ClassVar[str] = "prompts"
     metric: ClassVar[str] = CHARACTERS
-    keeps_predictions: ClassVar[bool] = True
 
     @field_validator("prompts")
     @classmethod
@@ -55,6 +54,10 @@ class Continuations(Task):
         if twice := next((text for text in texts if texts.count(text) > 1), None):
             raise ValueError(f"{twice[:60]!r} stands twice; give each prompt once")
         return prompts
+
+    @property
+    def keeps_predictions(self) -> bool:
+        return True
 
     @property
     def axis(self) -> Axis:

@@ -83,6 +83,10 @@ class DocumentPerplexity(ReadingTask):
     def without_meaning(self) -> frozenset[str]:
         return super().without_meaning() | (frozenset() if self.keeps_losses else {"keeps_losses"})
 
+    @property
+    def keeps_predictions(self) -> bool:
+        return self.keeps_losses
+
     def measure(self, answerer: Answerer, data: Examples, label: str, rows: int) -> Iterator[Measurement]:
         import numpy as np
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -9,12 +10,17 @@ from pydantic import Field
 
 from ticlm.core.mixture import Split
 from ticlm.core.row_columns import TOKENS
-from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Task
+from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Prediction, Task
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ticlm.core.corpus import Corpus
     from ticlm.platform.tasks.answerer import Answerer
     from ticlm.platform.tasks.base import Data
+
+    Array = NDArray[np.float64]
 
 
 class PackedRows(Task):
@@ -28,7 +34,16 @@ class PackedRows(Task):
     """The split of held-out rows that is scored."""
     max_rows: int | None = Field(None, gt=0)
     """Score only the first N rows of each period. The rows of a split lie shuffled, so they are a sample."""
+    keeps_losses: bool = False
+    """Whether the loss of each row is kept beside the means: two models are then compared row by row."""
     unit: ClassVar[str] = "rows"
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | (frozenset() if self.keeps_losses else {"keeps_losses"})
+
+    @property
+    def keeps_predictions(self) -> bool:
+        return self.keeps_losses
 
     def tokens_read(self, data: Data, label: str) -> int | None:
         from ticlm.core.corpus import Corpus
@@ -53,13 +68,23 @@ class PackedRows(Task):
         if not np.isfinite(sums).all():
             yield Measurement(NOT_A_NUMBER, float(len(sums)), len(sums), kind="left out")
             return
+        kept = self._losses(label, sums, counts) if self.keeps_losses else ()
         sources = np.array((reader.sources() or [""] * len(sums))[: len(sums)])
         for source in ["", *sorted(set(sources.tolist()) - {""})]:
             of_source = sources == source if source else np.ones(len(sources), bool)
             # The ratio estimator: the limit of the bootstrap that other tasks take, without its draws.
             value, stderr = mean_and_stderr(sums[of_source], counts[of_source])
             error = None if np.isnan(stderr) else stderr
-            yield Measurement("nll", value, int(counts[of_source].sum()), error, source)
+            n = int(counts[of_source].sum())
+            yield Measurement("nll", value, n, error, source, predictions=() if source else kept)
+
+    def _losses(self, label: str, sums: Array, counts: Array) -> tuple[Prediction, ...]:
+        """Return what is kept of the rows of a period: float64[rows], their losses in nats, and float64[rows], their
+        targets."""
+        return tuple(
+            Prediction(f"{label}/{number}", "", math.nan, math.nan, None, {"nll": float(loss), "tokens": float(count)})
+            for number, (loss, count) in enumerate(zip(sums, counts))
+        )
 
 
 class Perplexity(PackedRows):

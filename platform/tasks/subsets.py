@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
@@ -44,7 +44,6 @@ class SubsetsTask(ExamplesTask):
     evaluated: Literal["all", "own"] = "all"
     """Which periods to ask a checkpoint about: `all`, or its `own` alone, and the first checkpoint of a run about all.
     A table that compares each checkpoint with the first one needs no more (EvolvingQA, Table 3)."""
-    keeps_predictions: ClassVar[bool] = True
 
     def without_meaning(self) -> frozenset[str]:
         return super().without_meaning() | ({"evaluated"} if self.evaluated == "all" else frozenset())
@@ -58,6 +57,10 @@ class SubsetsTask(ExamplesTask):
         if twice is not None:
             raise ValueError(f"sets: {twice} is named twice")
         return self
+
+    @property
+    def keeps_predictions(self) -> bool:
+        return True
 
     @property
     def axis(self) -> Axis:
