@@ -11,6 +11,7 @@ from ticlm.methods.method import Continual, Method
 from ticlm.platform.eval.wanted.asked import CellKeys
 from ticlm.platform.results.built_sets import built_sets
 from ticlm.platform.results.cell_frames import cell_frames
+from ticlm.platform.results.dated_changes import dated_changes, is_dated
 from ticlm.platform.results.facts import fact_frame
 from ticlm.platform.results.kept_answers import kept_predictions
 from ticlm.platform.results.losses import loss_frame
@@ -88,6 +89,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         prompts={task.id: task.shown_prompts for task in study.evaluations if task.shown_prompts},
         questions=question_frame(plan),
         facts=fact_frame(plan),
+        dated_changes=dated_changes((t, plan.data_of(t)) for t in study.evaluations if is_dated(t)),  # type: ignore[misc]
         built_sets=sets,
         predictions=kept_predictions(plan),
         setup=None if request is None else setup(plan, request),

@@ -22,6 +22,7 @@ KINDS = {
     "fuar": "ticlm.platform.papers.ckl.part:Fuar",
     "evolving": "ticlm.platform.papers.evolvingqa.part:Evolving",
     "temporalwiki": "ticlm.platform.papers.temporalwiki.part:FactPairs",
+    "kept": "ticlm.platform.display.kept.part:Kept",
     SAYS: "ticlm.platform.display.says:Says",
 }
 """Kind of tables -> import path of its settings. A paper is named here and in its own folder."""

@@ -38,7 +38,8 @@ FIGURES = 8
 def part(results: Sequence[StudyResult]) -> Part | None:
     """Return the sections, sentences and frames of studies of models that were asked for dated changes; None if there
     is no such model."""
-    found = [_of_study(study, list(ages(study))) for study in results if study.dated_changes is not None]
+    of_models = [study for study in results if study.of_models and study.dated_changes is not None]
+    found = [_of_study(study, list(ages(study))) for study in of_models]
     return joined(found) if found else None
 
 

@@ -1,0 +1,141 @@
+"""What updates gained and lost, on a study made by hand: differences from the base, answers kept, and the edge."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from factsets import cell
+from probesets import result
+
+from ticlm.platform.analysis.kept.numbers import KeptNumbers
+from ticlm.platform.display.kept.part import Kept
+from ticlm.platform.results.dated_changes import COLUMNS as CHANGES
+from ticlm.platform.results.kept_answers import prediction_frame
+from ticlm.platform.results.study_result import COLUMNS, MethodResult, StudyResult, TaskMetric
+from ticlm.platform.tasks.base import Prediction
+
+BASE, MONTHS = "202302", ("202303", "202304", "202305", "202306")
+OLD = "202301"
+FACTS = 90
+
+
+def study(lost: float = 0.01, gains: tuple[float, ...] = (0.1, 0.2, 0.3, 0.2)) -> StudyResult:
+    """A study of one method that gains on each of its months, and loses on old and on general text."""
+    cells: list[dict[str, Any]] = []
+    answers = []
+    for trained in (BASE, *MONTHS):
+        for evaluated in (OLD, BASE, *MONTHS):
+            is_new = trained != BASE and evaluated in MONTHS and evaluated <= trained
+            change = -gains[MONTHS.index(evaluated)] if is_new else 0.05 if trained != BASE else 0.0
+            cells.append(cell("a", "perplexity", trained, evaluated, "nll", 3.0 + change, 0.02))
+        cells.append(cell("a", "general", trained, BASE, "nll", 2.0 + (lost if trained != BASE else 0), 0.02))
+        at = {"method": "a", "seed": 1, "trained": trained, "task": "general@1", "label": BASE}
+        rows = [(20.0 + k + (10 * lost + 0.1 * (-1) ** k if trained != BASE else 0), 10.0) for k in range(8)]
+        kept = [
+            Prediction(f"{k}", "", math.nan, math.nan, None, {"nll": a, "tokens": b}) for k, (a, b) in enumerate(rows)
+        ]
+        answers.append((at, kept))
+        answers.append(({**at, "task": "facts@1", "label": "changes"}, list(_answers(trained))))
+    fields: dict[str, Any] = {"name": "wiki", "cells": pd.DataFrame(cells, columns=list(COLUMNS))}
+    made = result(["a"], (1,), (OLD, BASE, *MONTHS), **fields)
+    known = [(f"f{k}", *_fact(k)) for k in range(FACTS)]
+    changes = [("facts@1", one, one, month, "c", "s", "t", f"old {one}", f"new {one}") for one, month in known]
+    costs = [("a", 1, one, 100 * n, 1e6 * n, 0, 0.0) for n, one in enumerate((BASE, *MONTHS))]
+    names = ("method", "seed", "trained", "tokens", "flops", "executed_tokens", "executed_flops")
+    return dataclasses.replace(
+        made,
+        predictions=prediction_frame(answers),
+        dated_changes=pd.DataFrame(changes, columns=list(CHANGES)),
+        costs=pd.DataFrame(costs, columns=list(names)),
+        evaluated_by_task={"general@1": (BASE,)},
+        metrics={name: TaskMetric("nll") for name in ("perplexity@1", "general@1")},
+        frozen=MethodResult("frozen", "reference", (1,), frozen_of="a"),
+        tables=(Kept(),),
+    )
+
+
+def _row(k: int, loss: float, tokens: float) -> Prediction:
+    return Prediction(f"{k}", "", math.nan, math.nan, None, {"nll": loss, "tokens": tokens})
+
+
+def _fact(k: int) -> tuple[str]:
+    """The month of a change: forty before the end of the base, twenty up to the last checkpoint, thirty after it."""
+    month = 2019 * 12 + k if k < 40 else 2023 * 12 + 2 + (k - 40) // 5
+    return (f"{month // 12}-{month % 12 + 1:02d}",)
+
+
+def _answers(trained: str) -> Any:
+    """The base knows the changes up to 2021; later checkpoints know all up to their own month."""
+    rng = np.random.default_rng(0)
+    reach = 2021 * 12 + 6 if trained == BASE else int(trained[:4]) * 12 + int(trained[4:]) - 1
+    for k in range(FACTS):
+        year, month = map(int, _fact(k)[0].split("-"))
+        lead = (3.0 if year * 12 + month - 1 <= reach else -3.0) + float(rng.normal())
+        numbers = {"logp": lead, "logp-outdated": 0.0, "prior": float(rng.normal()) / 9, "prior-outdated": 0.0}
+        name = f"f{k}"
+        yield Prediction(name, f"{'new' if lead > 0 else 'old'} {name}", float(lead > 0), 0.0, None, numbers)
+
+
+def test_changes_are_those_from_the_base_on_the_same_cells() -> None:
+    numbers = KeptNumbers(study())
+    new, since, old = (of("a") for of in (numbers.new.new, numbers.new.since_base, numbers.new.old))
+    assert new is not None and since is not None and old is not None
+    assert new.value == pytest.approx(-0.2) and new.cells == 4
+    assert new.stderr == pytest.approx(np.std([0.1, 0.2, 0.3, 0.2], ddof=1) / 2) and new.is_sure
+    assert since.value == pytest.approx(-0.2) and since.cells == 4, "the last checkpoint on all later periods"
+    assert old.value == pytest.approx(0.05) and old.cells == 2, "the base's own period and the one before"
+
+
+def test_the_error_of_one_cell_is_over_its_rows() -> None:
+    (general,) = KeptNumbers(study(lost=0.02)).general_losses
+    change = general.at_end("a")
+    assert change is not None and change.value == pytest.approx(0.02) and change.cells == 1
+    apart = 0.1 * np.array([(-1.0) ** k for k in range(8)])
+    assert change.stderr == pytest.approx(apart.std(ddof=1) / math.sqrt(8) / 10)
+
+
+def test_answers_that_should_stay_and_those_that_should_change() -> None:
+    facts = KeptNumbers(study()).facts["a"]
+    base, *_, last = facts
+    assert [one.trained for one in facts] == [BASE, *MONTHS]
+    assert base.as_base is not None and (base.as_base.value, base.as_base.n) == (1.0, 40)
+    assert last.as_base is not None and 0.6 < last.as_base.value < 0.8, "it learnt what the base had missed, too"
+    assert last.updated is not None and last.updated_by_base is not None and last.updated.n == 20
+    assert last.updated.value > 0.95 and last.updated_by_base.value < 0.05
+    edges = [one.edge.month for one in facts if one.edge is not None and one.edge.is_known]
+    assert len(edges) == 5 and edges == sorted(edges) and edges[0] < 2022 * 12 < edges[1]
+
+
+def test_the_sentences_name_who_gains_and_who_keeps() -> None:
+    (_, told), *more = (Kept().part(study(lost=0.01))).sentences
+    assert told.startswith("On new text, a is 0.200 ± 0.041 nats per token better than the base, and 0.010 ± ")
+    assert told.endswith("worse on general.") and not more
+    (_, _), (_, lost) = Kept().part(study(lost=0.03)).sentences
+    assert lost == "No method that gains stays within 0.02 nats on general."
+    ((_, none),) = Kept().part(study(gains=(0.1, -0.1, 0.1, -0.1))).sentences
+    assert none == "No method is surely better than the base on new text: keep the base."
+
+
+def test_the_table_and_the_files_have_every_number() -> None:
+    part = Kept().part(study())
+    (section,) = part.sections
+    (table,) = section.tables
+    assert table.columns == (
+        *("new text", "since the base", "old text", "general", "answers kept, %", "updated, %", "edge"),
+        *("tokens", "FLOPs"),
+    )
+    (line,) = table.lines
+    assert line.cells[0].text == "−0.200" and line.cells[3].text == "+0.010" and line.cells[-2].text == "400"
+    assert set(part.frames["kept"]["measure"]) == {"new", "since base", "old", "general", "as base", "updated"}
+    assert len(part.frames["kept_edges"]) == 5
+    assert [chart.kind for chart in section.charts] == ["line", "points"]
+
+
+def test_without_the_first_checkpoint_a_line_says_why() -> None:
+    part = Kept().part(dataclasses.replace(study(), frozen=None))
+    assert part.missing == ("kept: the first checkpoint is not scored, so nothing says what updates gained or lost",)
