@@ -74,7 +74,12 @@ def _table(numbers: KeptNumbers) -> TextTable:
 
 
 def _lines(numbers: KeptNumbers) -> Iterator[TextLine]:
-    new = numbers.new
+    new, places = numbers.new, 3 + len(numbers.general_losses) + len(numbers.general_parts)
+    if numbers.facts:
+        base = next(iter(numbers.facts.values()))[0]
+        cells = (*(TextCell("") for _ in range(places)), *_fact_cells(base), TextCell(""), TextCell(""))
+        frozen = numbers.study.frozen
+        yield TextLine((frozen.name if frozen else "",), cells, "the base", is_apart=True)
     for name in numbers.methods:
         losses = (new.new(name), new.since_base(name), new.old(name))
         cells = [_loss(one) for one in (*losses, *(of.at_end(name) for of in numbers.general_losses))]
@@ -126,7 +131,9 @@ def _edge_line(name: str, checkpoints: Sequence[CheckpointFacts], labels: Sequen
 def _sentences(numbers: KeptNumbers) -> Iterator[str]:
     """Yield which method gains most on new text and what it loses, and which one gains most of those that keep the
     general text."""
-    gains = {name: one for name in numbers.methods if (one := numbers.new.new(name)) is not None}
+    every = {name: one for name in numbers.methods if (one := numbers.new.new(name)) is not None}
+    most_cells = max((one.cells for one in every.values()), default=0)
+    gains = {name: one for name, one in every.items() if one.cells == most_cells}  # of the same checkpoints
     sure = {name: one for name, one in gains.items() if one.value < 0 and one.is_sure}
     if not sure:
         if gains:
@@ -134,11 +141,10 @@ def _sentences(numbers: KeptNumbers) -> Iterator[str]:
         return
     best = min(sure, key=lambda name: sure[name].value)
     lost = [(of, change) for of in numbers.general_losses if (change := of.at_end(best)) is not None]
-    told = f"On new text, {best} is {_error(-sure[best].value, sure[best].stderr)} nats per token better than the base"
-    if lost:
+    if lost:  # else the answer of every report has said it
         parts = [f"{_error(change.value, change.stderr)} worse on {_short(of.task)}" for of, change in lost]
-        told += f", and {listed(parts)}"
-    yield f"{told}."
+        gain = _error(-sure[best].value, sure[best].stderr)
+        yield f"On new text, {best} is {gain} nats per token better than the base, and {listed(parts)}."
     for of in numbers.general_losses:
         kept = {n: one for n, one in sure.items() if (change := of.at_end(n)) is not None and change.value <= SMALL}
         most = min(kept, key=lambda name: kept[name].value, default="")

@@ -129,7 +129,8 @@ def test_the_table_and_the_files_have_every_number() -> None:
         *("new text", "since the base", "old text", "general", "answers kept, %", "updated, %", "edge"),
         *("tokens", "FLOPs"),
     )
-    (line,) = table.lines
+    base, line = table.lines
+    assert base.names == ("frozen",) and base.cells[4].text == "100.0" and base.cells[6].text.startswith("2021-")
     assert line.cells[0].text == "−0.200" and line.cells[3].text == "+0.010" and line.cells[-2].text == "400"
     assert set(part.frames["kept"]["measure"]) == {"new", "since base", "old", "general", "as base", "updated"}
     assert len(part.frames["kept_edges"]) == 5
