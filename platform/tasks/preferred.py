@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
+from ticlm.core.periods import Label
 from ticlm.datasets.text.matching import f1
 from ticlm.platform.tasks.answerer import Continuation
-from ticlm.platform.tasks.base import Measurement, Prediction
+from ticlm.platform.tasks.base import Measurement, Prediction, Task
 from ticlm.platform.tasks.documents import are_finite, left_out
 from ticlm.platform.tasks.questions import shortened
 from ticlm.platform.tasks.subsets import ProbeSet
@@ -143,6 +144,23 @@ class DatedFacts(PreferredAnswers):
     form: Literal["question", "text"] = "text"
     sets: tuple[ProbeSet, ...] = (ProbeSet(subset="changes"),)
     """The subsets to ask, each a label of its own, over all periods; with none, `split` is asked by period."""
+    checkpoints: tuple[Label, ...] | Literal["ends", "all"] = "all"
+    """Which checkpoints to ask: `all` that the study evaluates, the first and the last one of each run (`ends`), or
+    those of the listed periods. Thousands of questions take a large model minutes each time."""
+
+    @property
+    def chosen_checkpoints(self) -> tuple[Label, ...] | Literal["last", "all"]:
+        return "all" if self.checkpoints == "ends" else self.checkpoints
+
+    def scores(self, trained: str, labels: Sequence[str]) -> bool:
+        ends = (labels[0], labels[-1])
+        return trained in ends if self.checkpoints == "ends" else super().scores(trained, labels)
+
+    def identity_at(self, label: str) -> Task:
+        return super().identity_at(label).model_copy(update={"checkpoints": "all"})
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | ({"checkpoints"} if self.checkpoints == "all" else frozenset())
 
     def prior(self, example: Example) -> str:
         return str(example.about.get("neutral", ""))

@@ -13,6 +13,7 @@ from speakers import START, tiny_gpt2, tiny_t5, unigram
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 from ticlm.core.examples import Example
+from ticlm.core.fingerprint import fingerprint
 from ticlm.platform.eval.checkpoint import Checkpoint, load_checkpoint
 from ticlm.platform.tasks.answerer import TOO_LONG, Continuation
 from ticlm.platform.tasks.base import NOT_A_NUMBER
@@ -151,3 +152,17 @@ def test_dated_facts_are_scored_up_to_the_answer_and_against_neutral_words(
         for number, before in (("logp", "The mayor is"), ("prior", "The name is")):
             expected = by_gpt2(models["gpt2"], before, answer, end=False)
             assert one.numbers[f"{number}{which}"] == pytest.approx(expected, abs=1e-5)
+
+
+def test_dated_facts_may_be_asked_of_the_ends_of_a_run_alone_and_the_choice_changes_no_key() -> None:
+    labels = ("202301", "202302", "202303")
+    every, ends, one = (
+        DatedFacts(name="age", examples="toy", checkpoints=each) for each in ("all", "ends", labels[1:2])
+    )
+    assert [[task.scores(label, labels) for label in labels] for task in (every, ends, one)] == [
+        [True, True, True],
+        [True, False, True],
+        [False, True, False],
+    ]
+    assert ends.identity_at("changes") == one.identity_at("changes") == every.identity_at("changes")
+    assert fingerprint(every) == fingerprint(DatedFacts(name="age", examples="toy"))
