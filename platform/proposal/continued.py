@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,10 +20,25 @@ from ticlm.platform.proposal.periods import ChosenPeriods
 from ticlm.platform.proposal.sizing import Sizes
 from ticlm.platform.proposal.speed import Pace
 
+LENGTH = 256
+"""Tokens of a row: real models use more context than the small ones that are trained from nothing."""
 BATCH_ROWS = 4
 """Rows of a step: updates are short, and many small steps say more than few large ones."""
-UPDATE_EPOCHS = (2.0, 1.0, 0.5, 0.25, 0.1, 0.05)
+EPOCHS = (2.0, 1.0, 0.5)
 """Passes over each period's text, the most first, until they fit into the minutes."""
+FEWER_EPOCHS = (0.25, 0.1, 0.05)
+"""The same where time is short, with the fewest methods."""
+PLANS = (
+    (("cyclic-cosine", "replay-half", "anchor", "ema", "lora", "replay-self"), True),
+    (("cyclic-cosine", "replay-half", "anchor", "ema", "lora", "replay-self"), False),
+    (("cyclic-cosine", "replay-half", "anchor", "ema", "lora"), False),
+    (("cyclic-cosine", "replay-half", "anchor"), False),
+)
+"""Methods, and whether facts are asked: the first that fits into the minutes is taken."""
+SAMPLES = 128
+"""Texts that the base writes: some 100 rows, by which .01 nats can be told from chance."""
+LORA = 10
+"""Times the rate of all weights that LoRA's few bear (Hu et al. 2022 and later practice: 1e-4 to 5e-4 beside 1e-5)."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +51,8 @@ class ExistingModel:
     vocabulary: int
     window: int
     bytes_per_token: float
+    is_chat: bool = False
+    """Whether its tokenizer has a chat template, so that it was tuned to follow instructions."""
 
     @property
     def peak(self) -> float:
@@ -80,15 +98,17 @@ def existing(path: str, as_of: str, sample: list[str]) -> ExistingModel:
     with TemporaryDirectory(prefix="ticlm-init-") as folder:
         store = Store(folder)
         info = PretrainedTokenizer(name=path, as_of=as_of).save(store)
-        tokenizer = Tokenizer.from_file(str(next(Path(folder).rglob("tokenizer.json"))))
+        files = {file.name: file for file in Path(folder).rglob("*") if file.is_file()}
+        tokenizer = Tokenizer.from_file(str(files["tokenizer.json"]))
+        is_chat = "chat_template.jinja" in files or b"chat_template" in files["tokenizer_config.json"].read_bytes()
     tokenizer.no_truncation()
     made = build.config(FolderModel(path=path, as_of=as_of), info.vocab_size)
     texts = sample[:200]
     tokens = sum(len(one.ids) for one in tokenizer.encode_batch(texts))
-    window = next((int(found) for name in _WINDOWS if (found := getattr(made, name, None))), sizing.LENGTH)
+    window = next((int(found) for name in _WINDOWS if (found := getattr(made, name, None))), LENGTH)
     parameters = build.count_parameters(made, objective)
     size = sum(len(text.encode()) for text in texts) / max(1, tokens)
-    return ExistingModel(path, as_of, parameters, made.vocab_size, window, size)
+    return ExistingModel(path, as_of, parameters, made.vocab_size, window, size, is_chat)
 
 
 _WINDOWS = ("max_position_embeddings", "n_positions", "n_ctx")
@@ -100,7 +120,7 @@ def pace(model: ExistingModel) -> Pace:
     from ticlm.platform.proposal import speed
 
     folder, rows = FolderModel(path=model.path, as_of=model.as_of), BATCH_ROWS
-    seconds = speed.step_seconds(folder, model.vocabulary, rows, min(sizing.LENGTH, model.window))
+    seconds = speed.step_seconds(folder, model.vocabulary, rows, min(LENGTH, model.window))
     training, scoring = (one / model.parameters / rows for one in seconds)
     return Pace((0.0, training), (0.0, scoring))
 
@@ -108,7 +128,7 @@ def pace(model: ExistingModel) -> Pace:
 def fitted(chosen: ChosenPeriods, minutes: float, cores: int, model: ExistingModel, speed: Pace) -> Sizes:
     """Return the sizes of a study that fits into the minutes. Raises InputError if updates would have too few steps."""
     ray = minutes >= sizing.RAY_FROM and cores > 1
-    length = min(sizing.LENGTH, model.window)
+    length = min(LENGTH, model.window)
     tokens = tuple(round(amount.bytes / model.bytes_per_token) for amount in chosen.amounts)
     later = sorted(tokens[1:])
     share = min(0.25, max(0.05, round(sizing.ROWS * length / max(1, later[len(later) // 2]), 2)))
@@ -117,13 +137,15 @@ def fitted(chosen: ChosenPeriods, minutes: float, cores: int, model: ExistingMod
     base = Sizes(
         model, model.bytes_per_token, tokens, share, tune, 0, 0.0, 192, BATCH_ROWS, False, ray, clock, length=length
     )
-    sizing.check_steps(replace(base, update_epochs=UPDATE_EPOCHS[0]), chosen)
+    sizing.check_steps(replace(base, update_epochs=EPOCHS[0]), chosen)
     needed = 0.0
-    for epochs in UPDATE_EPOCHS:
-        for rows in (192, 96, 48):
-            sizes = replace(base, update_epochs=epochs, max_rows=rows)
-            if sizes.update_steps < sizing.LEAST_STEPS:
-                continue
+    for (methods, has_facts), epochs, rows in (
+        *product(PLANS, EPOCHS, (192, 96, 48)),
+        *product(PLANS[-1:], FEWER_EPOCHS, (192, 96, 48)),
+    ):
+        about = {"methods": methods, "has_facts": has_facts, "samples": SAMPLES}
+        sizes = replace(base, update_epochs=epochs, max_rows=rows, **about)
+        if sizes.update_steps >= sizing.LEAST_STEPS:
             needed = sizes.minutes
             if needed <= minutes:
                 return sizes
@@ -131,6 +153,7 @@ def fitted(chosen: ChosenPeriods, minutes: float, cores: int, model: ExistingMod
 
 
 def as_of(chosen: ChosenPeriods, model: ExistingModel) -> str:
-    """Return the period that stands for what the model has seen: the first one of the calendar if that ends with it."""
-    first = chosen.timeline.periods[0]
-    return first.label if first.end <= model.after else model.as_of
+    """Return the period that stands for what the model has seen: the first one of the calendar if that ends with it,
+    and not all of them do."""
+    first, last = chosen.timeline.periods[0], chosen.timeline.periods[-1]
+    return first.label if first.end <= model.after < last.end else model.as_of

@@ -15,9 +15,11 @@ STUDIES = "platform/studies"
 """Where studies are packaged; their settings take a second to import, and a refusal need not wait for that."""
 
 
-def files_of(name: str) -> tuple[str, str]:
-    """Return the names of the recipe's and of the study's file."""
-    return f"{name}.recipe.yaml", f"{name}.yaml"
+def files_of(name: str, goes_on: bool = False) -> tuple[str, ...]:
+    """Return the names of the recipe's and of the study's file, and between them, where the study goes on with a model,
+    that of the samples' recipe."""
+    samples = (f"{name}.samples.yaml",) if goes_on else ()
+    return f"{name}.recipe.yaml", *samples, f"{name}.yaml"
 
 
 def name_of(patterns: Sequence[str]) -> str:
@@ -36,11 +38,11 @@ def name_of(patterns: Sequence[str]) -> str:
     return f"my-{plain}" if plain in taken else plain or "corpus"
 
 
-def check(name: str, folder: Path, force: bool) -> None:
+def check(name: str, folder: Path, force: bool, goes_on: bool = False) -> None:
     """Raise InputError if a name cannot be one, or if one of its files is there already, unless `force`."""
     if NAME.fullmatch(name) is None:
         raise InputError(f"--name {name}: a name has small letters, digits, '.', '_' and '-', such as my-posts")
-    there = next((file for file in files_of(name) if (folder / file).exists()), None)
+    there = next((file for file in files_of(name, goes_on) if (folder / file).exists()), None)
     if there is not None and not force:
         raise InputError(f"{folder / there} is there already; give --force to replace it, or another --name")
 

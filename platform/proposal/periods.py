@@ -114,6 +114,10 @@ def chosen(
     if not days or len({(day.year, day.month) for day in days}) < 2:
         when = f"{min(days):%Y%m}" if days else "no month"
         raise InputError(f"all documents are dated {when}: a study needs text of several months; add files of others")
+    if after is not None and max(days) < after:
+        told = f"all of this text is from before {after}: the model may know it, so that a gain is no sign of news"
+        notes = [*notes, told]
+        after = None
     if after is not None:
         days, notes = _known_apart(days, after, notes)
         after = None if min(days) >= after else after  # it has seen none of this text: nothing is special

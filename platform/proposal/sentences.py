@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ticlm.platform.proposal.continued import ExistingModel
 from ticlm.platform.proposal.inspection import Inspection
 from ticlm.platform.proposal.periods import ChosenPeriods
 from ticlm.platform.proposal.sizing import LEAST_PER_PARAMETER, Sizes
@@ -22,12 +23,14 @@ def of(found: Inspection, chosen: ChosenPeriods, sizes: Sizes) -> list[str]:
         f"text; then {len(chosen.later)} {chosen.step}s. Held out: {sizes.eval:.0%} of the text, and "
         f"{sizes.tune:.0%} for searches."
     )
-    after = f" after {sizes.first_rate:g}" if sizes.initial else ""
+    peaks = f"a peak of {plain:g} ({', '.join(sizes.methods)})"
+    if sizes.initial:
+        peaks = f"peaks of {plain:g} (cyclic-cosine) and {replayed:g} (replay-half) after {sizes.first_rate:g}"
     share_said = f"a first round of {sizes.initial:,} tokens ({sizes.per_parameter:.0f} a parameter), and "
     lines.append(
         f"model: {sizes.shape.parameters:,} parameters, {share_said if sizes.initial else 'as it is, then '}"
         f"updates of {sizes.update_epochs:g} times each {chosen.step}'s "
-        f"text at peaks of {plain:g} (cyclic-cosine) and {replayed:g} (replay-half){after}."
+        f"text at {peaks}."
     )
     spent = ", ".join(f"{what} {minutes_said(seconds / 60)}" for what, seconds in sizes.seconds.items())
     lines.append(f"time: about {minutes_said(sizes.minutes)} on this machine ({spent})")
@@ -77,6 +80,11 @@ def notes(found: Inspection, chosen: ChosenPeriods, sizes: Sizes) -> list[str]:
         share, label = max(big)
         more = f", as in {len(big) - 1} more period{'s' if len(big) > 2 else ''}" if len(big) > 1 else ""
         out.append(f"one document is {share:.0%} of the text of {label}; its numbers rest on it{more}")
+    if isinstance(sizes.shape, ExistingModel) and sizes.shape.is_chat:
+        out.append(
+            "the model has a chat template: it was tuned to follow instructions, and updates on plain texts may cost "
+            "that, which own-samples hardly show; if its base model is at hand, update that one"
+        )
     if sizes.initial and sizes.per_parameter < LEAST_PER_PARAMETER:
         out.append(
             f"the first model sees {sizes.per_parameter:.1f} tokens for each parameter, and with fewer than "

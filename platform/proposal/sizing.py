@@ -41,6 +41,14 @@ FEW_ROWS = 96
 """Evaluation rows of a period where time is short: errors are 1.4 times those of ROWS."""
 
 
+AVERAGES = ("anchor", "ema")
+"""Methods that deploy averages of the checkpoints of replay ½, and train nothing."""
+SAMPLING = 3
+"""Times as long as scoring it a token takes to be written, 32 rows side by side (SmolLM2-135M on one core: 2 to 4)."""
+FACTS_TOKENS = 60_000
+"""Tokens that the 2,816 changes of world-facts take to be asked, by the time that they take."""
+
+
 @dataclass(frozen=True)
 class Clock:
     """How long work takes on this machine: `fixed` seconds by what they are for, and the pace of training and scoring
@@ -81,6 +89,33 @@ class Sizes:
     """Tokens of a row."""
     repeats: float = 0.0
     """How often an Oracle would see the smallest period, if it is left out for that."""
+    methods: tuple[str, ...] = ("cyclic-cosine", "replay-half")
+    """The methods that are compared; of those in AVERAGES, the trunk is another one's."""
+    samples: int = 0
+    """Texts that the base writes, of a row's length at most, on which each checkpoint is scored."""
+    has_facts: bool = False
+    """Whether the first and the last checkpoints are asked for dated facts."""
+
+    @property
+    def usual(self) -> int:
+        """Tokens of text of the median period after the first."""
+        later = sorted(self.tokens[1:])
+        return later[len(later) // 2]
+
+    @property
+    def expected_rows(self) -> int:
+        """Training rows of the usual period."""
+        return max(1, round(self.usual * (1 - self.eval - self.tune) / self.length))
+
+    @property
+    def warmup(self) -> int:
+        """Steps over which the rate of an update rises."""
+        return min(5, int(self.update_steps / 8))
+
+    @property
+    def chains(self) -> int:
+        """Methods that train rounds of their own."""
+        return len([one for one in self.methods if one not in AVERAGES])
 
     @property
     def train(self) -> tuple[int, ...]:
@@ -112,19 +147,26 @@ class Sizes:
 
     @property
     def trained(self) -> int:
-        """Tokens that all rounds of the study train on: a first model, two methods, and the last Oracle."""
-        return self.initial + 2 * self.updates + (self.oracle_tokens if self.oracle else 0)
+        """Tokens that all rounds of the study train on: a first model, the methods, and the last Oracle."""
+        return self.initial + self.chains * self.updates + (self.oracle_tokens if self.oracle else 0)
 
     @property
     def checkpoints(self) -> int:
         """Models that are scored."""
-        return 1 + 2 * (len(self.tokens) - 1) + self.oracle
+        return 1 + len(self.methods) * (len(self.tokens) - 1) + self.oracle
 
     @property
     def scored(self) -> int:
         """Tokens that are scored: each checkpoint on each period."""
         rows = sum(min(self.max_rows, max(1, round(count * self.eval / self.length))) for count in self.tokens)
-        return self.checkpoints * rows * self.length
+        facts = FACTS_TOKENS * (1 + len(self.methods)) if self.has_facts else 0
+        return self.checkpoints * (rows + self.samples) * self.length + facts
+
+    @property
+    def sampled(self) -> int:
+        """Tokens that models write: samples of the base, and half of what replay of a model's own samples reads."""
+        own = self.updates // 2 if "replay-self" in self.methods else 0
+        return own + self.samples * self.length
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -133,6 +175,7 @@ class Sizes:
         written = self.checkpoints * prompts.MOST * prompts.TOKENS * pace.scoring_s(parameters, 1)
         training = self.trained / step * pace.training_s(parameters, self.batch_rows)
         scoring = self.scored / step * pace.scoring_s(parameters, self.batch_rows) + written
+        training += SAMPLING * self.sampled / step * pace.scoring_s(parameters, self.batch_rows)
         lanes = self.clock.lanes
         return {**self.clock.fixed, "training": training / lanes, "scoring": scoring / lanes}
 
@@ -142,8 +185,13 @@ class Sizes:
 
     @property
     def search_minutes(self) -> float:
-        """Minutes of a search of three peaks of one method, one after another, and of its choice on all periods."""
+        """Minutes of a search of three peaks of one method, one after another, and of its choice on all periods; of a
+        model that exists, of five peaks on two updates."""
         step = self.batch_rows * self.length
+        if self.samples:
+            updates = 10 * self.updates / max(1, len(self.tokens) - 1)
+            training = updates / step * self.clock.pace.training_s(self.shape.parameters, self.batch_rows)
+            return (RAY_S + 1.5 * training / REACHED) / 60  # half as much again to score what was trained
         training = 4 * self.updates / step * self.clock.pace.training_s(self.shape.parameters, self.batch_rows)
         return (RAY_S + training / REACHED + self.seconds["scoring"]) / 60
 

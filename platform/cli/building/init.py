@@ -49,7 +49,7 @@ def init(
         raise InputError(f"--minutes must be from {SHORTEST:g} to {LONGEST:g}, got {minutes:g}")
     continued.check(model, as_of)
     chosen = name or names.name_of(files)
-    names.check(chosen, out, force)
+    names.check(chosen, out, force, bool(model))
     with waiting("looking at the files"):
         found = inspect(files)
         after = span(as_of)[1] if as_of else None
@@ -66,9 +66,12 @@ def init(
         say(line)
     say(f"written: {', '.join(map(str, written))}")
     place = [] if root == "runs" else ["--root", root]
-    say(f"next: {shlex.join(['ticlm', 'run', str(written[-1]), *place])}")
     search = made.search(minutes, str(written[-1]), place)
-    if search:
+    if search and model:
+        took = minutes_said(made.sizes.search_minutes)
+        say(f"to find a better peak first, on the first periods, in about {took}: {search}")
+    say(f"next: {shlex.join(['ticlm', 'run', str(written[-1]), *place])}")
+    if search and not model:
         took, left = map(minutes_said, (made.sizes.search_minutes, minutes - made.sizes.minutes))
         say(f"then, to try other peaks, in about {took} of the {left} left: {search}")
 

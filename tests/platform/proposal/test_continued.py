@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import shlex
+import shutil
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -50,12 +51,17 @@ def proposed(posts: Inspection, folder: str, as_of: str, root: Path, pace: Pace 
 
 def test_the_first_span_is_what_the_model_has_seen(posts: Inspection, folder: str, tmp_path: Path) -> None:
     made = proposed(posts, folder, "201811", tmp_path)
-    recipe_file, study_file = proposal.write(made, tmp_path, force=False)
+    recipe_file, samples_file, study_file = proposal.write(made, tmp_path, force=False)
     recipe, study = settings.load(CorpusRecipe, str(recipe_file), FOLDER), studies.load(str(study_file))
     assert made.chosen.timeline.labels[:2] == ("201801-201811", "201812-201902")
     assert study.initial.budget == 0
     assert (recipe.tokenizer.kind, recipe.length, study.length) == ("pretrained", 48, 48)
-    assert [method.name for method in study.methods] == ["cyclic-cosine", "replay-half"]
+    assert [method.name for method in study.methods] == [
+        *("cyclic-cosine", "replay-half", "replay-half+anchor", "replay-half+ema", "lora", "replay-self")
+    ]
+    assert [task.kind for task in study.evaluations] == ["perplexity", "perplexity-on", "dated-facts", "continuations"]
+    samples = settings.load(CorpusRecipe, str(samples_file), FOLDER)
+    assert samples.id == "posts-samples@1" and study.recipes == (str(samples_file),)
     assert all(len(line) <= 140 for line in (made.recipe + made.study).splitlines())
 
 
@@ -63,10 +69,12 @@ def test_the_study_runs_as_it_is_written(posts: Inspection, folder: str, tmp_pat
     from ticlm.platform.run import driver
     from ticlm.platform.study import plan
 
-    recipe_file, study_file = proposal.write(proposed(posts, folder, "201811", tmp_path), tmp_path, force=False)
+    *recipes, study_file = proposal.write(proposed(posts, folder, "201811", tmp_path), tmp_path, force=False)
     root = str(tmp_path / "runs")
-    build.build(settings.load(CorpusRecipe, str(recipe_file), FOLDER), root)
+    for recipe in recipes:
+        build.build(settings.load(CorpusRecipe, str(recipe), FOLDER), root)
     less = ["continual_tokens={steps: 8}", "first_periods=2", "resources.trainer=process", "methods=[replay-half]"]
+    less += ["evaluations=[{kind: perplexity}, {kind: perplexity-on, name: own-samples, corpus: posts-samples}]"]
     found = plan.make(studies.load(str(study_file), less, root), root)
     driver.run(found)
     command = shlex.split(proposed(posts, folder, "201811", tmp_path).search(60, str(study_file), []) or "")
@@ -85,10 +93,17 @@ def test_a_model_that_saw_none_of_the_text_is_trained_on_all_of_it(
     assert len(made.chosen.timeline.labels) > 2
 
 
-@pytest.mark.parametrize("as_of", ["201911", "202501"])
-def test_too_little_text_after_the_model_is_refused(posts: Inspection, as_of: str) -> None:
-    with pytest.raises(InputError, match=r"--as-of: from 20\d\d-\d\d-01 on there must be two periods with 8 documents"):
-        periods.of_files(posts, 5, date(int(as_of[:4]), int(as_of[4:]), 1))
+def test_too_little_text_after_the_model_is_refused(posts: Inspection) -> None:
+    with pytest.raises(InputError, match=r"--as-of: from 2019-11-01 on there must be two periods with 8 documents"):
+        periods.of_files(posts, 5, date(2019, 11, 1))
+
+
+def test_text_that_is_older_than_the_model_is_taken_and_said_to_be(
+    posts: Inspection, folder: str, tmp_path: Path
+) -> None:
+    made = proposed(posts, folder, "202501", tmp_path)
+    assert "as_of: 202501" in made.study and len(made.chosen.timeline.labels) > 2
+    assert any("all of this text is from before 2025-02-01" in line for line in made.sentences())
 
 
 def test_a_model_too_slow_for_the_minutes_is_refused_with_those_that_it_needs(
@@ -121,3 +136,13 @@ def test_what_is_no_causal_model_is_refused(posts: Inspection, tmp_path: Path) -
 def test_larger_models_get_lower_rates() -> None:
     small, large = (ExistingModel("m", "201801", size, 50_000, 2_048, 4.0) for size in (10**6, 10**9))
     assert small.peak > large.peak > 1e-4
+
+
+def test_a_chat_model_is_said_to_be_one(posts: Inspection, folder: str, tmp_path: Path) -> None:
+    chat = shutil.copytree(folder, tmp_path / "chat")
+    (chat / "chat_template.jinja").write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
+    said = [
+        [line for line in proposed(posts, one, "201811", tmp_path).sentences() if "chat template" in line]
+        for one in (str(chat), folder)
+    ]
+    assert len(said[0]) == 1 and "update that one" in said[0][0] and not said[1]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from ticlm.core.errors import InputError
-from ticlm.platform.proposal import names, periods, proposal, text
+from ticlm.platform.proposal import names, periods, proposal, writing
 from ticlm.platform.proposal.columns import Roles
 from ticlm.platform.proposal.date_formats import DateFormat
 from ticlm.platform.proposal.inspection import Amount, Inspection
@@ -32,8 +32,8 @@ def inspected(**roles: str) -> Inspection:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_text_is_read_back_as_it_was_written(name: str) -> None:
-    assert yaml.safe_load(f"key: {text._text(name)}  # why") == {"key": name}
-    assert yaml.safe_load(f"key: {text._quoted([name, name])}") == {"key": [name, name]}
+    assert yaml.safe_load(f"key: {writing.plain(name)}  # why") == {"key": name}
+    assert yaml.safe_load(f"key: {writing.quoted([name, name])}") == {"key": [name, name]}
 
 
 def test_columns_and_corpora_may_have_names_that_mean_something_in_yaml(tmp_path: Path) -> None:
@@ -67,4 +67,4 @@ def test_sources_are_said_to_be_shown_as_the_page_shows_them(count: int, said: s
 
 def test_a_fault_in_a_written_file_names_the_file_and_no_copy_of_it() -> None:
     with pytest.raises(InputError, match=r"^posts\.recipe\.yaml: nonsense: unknown key"):
-        proposal._read("posts", "nonsense: 1", "")
+        proposal._read({"posts.recipe.yaml": "nonsense: 1", "posts.yaml": ""})

@@ -1,0 +1,127 @@
+"""The study and the samples of a proposal for a model that exists: what a practitioner would run to keep it up to date.
+
+The base stands in the report as `frozen`. Rates are low, budgets those of `sizing`, and the rivals are the ways to keep
+what a model knows without its pretraining data: replay of the stream's past, replay of its own samples, few weights
+(LoRA), and averages with the base and over rounds, which cost no training token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ticlm.platform.proposal.continued import LORA, ExistingModel, as_of
+from ticlm.platform.proposal.periods import ChosenPeriods
+from ticlm.platform.proposal.sentences import minutes_said
+from ticlm.platform.proposal.sizing import Sizes
+from ticlm.platform.proposal.writing import line, plain, quoted, said_prompts, update_sizes
+
+
+def samples(name: str, version: int, command: str, chosen: ChosenPeriods, sizes: Sizes) -> str:
+    """Return the recipe of a corpus of samples of the base, as YAML."""
+    model = sizes.shape
+    assert isinstance(model, ExistingModel)
+    label, path = as_of(chosen, model), quoted(model.path)
+    size = f"documents: {sizes.samples}, tokens: {sizes.length - 1}"
+    lines = [
+        f"# Texts that the base of `{name}.yaml` writes itself. Written by: {command}",
+        "# They stand for what it was trained on, which is not here: what an update loses on them, it has forgotten.",
+        f"name: {plain(samples_name(name))}",
+        f"version: {version}",
+        f"documents: {{kind: samples, model: {path}, as_of: {label}, {size}}}",
+        f"periods: {{initial: {label}, last: {label}}}",
+        "splits: {eval: 0.95, tune: 0, by: tokens}",
+        f"tokenizer: {{kind: pretrained, name: {path}, as_of: {label}}}",
+        f"length: {sizes.length}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def samples_name(name: str) -> str:
+    """Return the name of the corpus of samples of a study."""
+    return f"{name}-samples"
+
+
+def study(
+    name: str,
+    corpora: Sequence[str],
+    recipes: Sequence[str],
+    command: str,
+    chosen: ChosenPeriods,
+    sizes: Sizes,
+    minutes: float,
+    prompts: Sequence[str],
+) -> str:
+    """Return the study, as YAML. `corpora` are the one to train on and that of the samples, `recipes` their files."""
+    model = sizes.shape
+    assert isinstance(model, ExistingModel)
+    own = sizes.rates[0]
+    held = f"{{kind: folder, path: {quoted(model.path)}, as_of: {as_of(chosen, model)}}}"
+    schedule = f"schedule: {{max_rate: {own:g}, end_rate: {own / 10:.2g}, warmup_steps: {sizes.warmup}}}"
+    lines = [
+        f"# What it is worth to update a model with each {chosen.step} of `{name}`. Written by: {command}",
+        f"# It should take about {minutes_said(sizes.minutes)} on this machine, of {minutes:g} asked for.",
+        f"name: {plain(name)}",
+        f"corpus: {plain(corpora[0])}",
+        line(f"recipe: {plain(recipes[0])}", "`ticlm run` builds the corpus with it"),
+        line(f"recipes: [{plain(recipes[1])}]", "texts that the model writes itself"),
+        line("periods: corpus", "as in the recipe"),
+        line(f"model: {held}", f"{model.parameters:,} parameters; text up to as_of may be known to it"),
+        line(f"batch_rows: {sizes.batch_rows}", f"the smallest update has about {sizes.update_steps:,.0f} steps then"),
+        f"length: {sizes.length}",
+        line("initial: {budget: 0}", "the model as it is; `frozen` on the page is this model"),
+        line(
+            f"continual_tokens: {{epochs: {sizes.update_epochs:g}, expected_rows: {sizes.expected_rows}}}",
+            f"each update takes {sizes.update_epochs:g} times its own text: {update_sizes(sizes)}",
+        ),
+        "each_method:",
+        line(f"  {schedule}", "1/16 of the peak at which such models are trained first"),
+        "methods:",
+        *_methods(sizes, LORA * own),
+        "# No Oracle: nobody can train this model from scratch in these minutes.",
+        "evaluations:",
+        line(f"  - {{kind: perplexity, max_rows: {sizes.max_rows}, keeps_losses: true}}", "rows of a period"),
+        line(
+            f"  - {{kind: perplexity-on, name: own-samples, corpus: {plain(corpora[1])}, keeps_losses: true}}",
+            "what it forgot; add texts of your own that it must not forget in the same way",
+        ),
+        _facts(sizes),
+        *said_prompts(prompts),
+        line("tables: [{kind: kept}]", "what was gained and lost beside the base, on the page"),
+        line(
+            f"resources: {{workers: 1, chains: 2, micro_batch_rows: {sizes.batch_rows}"
+            f"{'' if sizes.ray else ', trainer: process'}}}",
+            "two chains side by side" if sizes.ray else "so short that Ray's start would not pay",
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _methods(sizes: Sizes, lora: float) -> list[str]:
+    """Return the lines of the methods that the minutes allow, and what is left out."""
+    written = {
+        "cyclic-cosine": ("cyclic-cosine", "each new period alone"),
+        "replay-half": ("replay-half", "half of it is older text of the stream"),
+        "anchor": (
+            "{base: replay-half, name: replay-half+anchor, deploy: {kind: anchor, weight: 0.5}}",
+            "its average with the base",
+        ),
+        "ema": (
+            "{base: replay-half, name: replay-half+ema, deploy: {kind: ema, beta: 0.5}}",
+            "its average over rounds",
+        ),
+        "lora": (
+            f"{{base: lora, adapter: {{rank: 8, per: run}}, schedule: {{max_rate: {lora:g}}}}}",
+            "few weights, the others frozen; they bear ten times the rate",
+        ),
+        "replay-self": ("replay-self", "half of it is written by the model itself: no old text is kept"),
+    }
+    lines = [line(f"  - {text}", why) for name, (text, why) in written.items() if name in sizes.methods]
+    left = [name for name in written if name not in sizes.methods]
+    return [*lines, *([f"# Left out for want of minutes: {', '.join(left)}."] if left else [])]
+
+
+def _facts(sizes: Sizes) -> str:
+    facts = "{kind: dated-facts, name: facts, examples: world-facts, checkpoints: ends}"
+    if sizes.has_facts:
+        return line(f"  - {facts}", "facts that changed: kept, updated, and how far they reach")
+    return f"# - {facts}: facts that changed; left out for want of minutes"

@@ -1,0 +1,52 @@
+"""Lines of YAML with the reason of each choice beside them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import yaml
+
+from ticlm.platform.proposal.prompts import TOKENS
+from ticlm.platform.proposal.sizing import Sizes
+
+COLUMN, WIDTH = 56, 130
+"""Where comments begin, and where lines with a comment end at most."""
+
+
+def line(text: str, why: str) -> str:
+    """Return a line with its reason behind it, or above it if both are too long for one line."""
+    if len(text) < COLUMN and COLUMN + 2 + len(why) <= WIDTH:
+        return f"{text.ljust(COLUMN)}# {why}"
+    return f"{' ' * (len(text) - len(text.lstrip()))}# {why}\n{text}"
+
+
+def plain(value: str) -> str:
+    """Return a text as YAML has it: in quotes if it has marks, or if YAML would read another value (2016, On, null)."""
+    is_plain = re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*", value) and yaml.safe_load(value) == value
+    return value if is_plain else quoted(value)
+
+
+def quoted(value: str | Sequence[str]) -> str:
+    """Return a text, or a list of texts, in quotes on one line, whatever characters are in it."""
+    one_line = yaml.safe_dump(value, default_style='"', default_flow_style=True, allow_unicode=True, width=math.inf)
+    return one_line.rstrip("\n")
+
+
+def said_prompts(prompts: Sequence[str]) -> list[str]:
+    """Return the lines of the prompts that models continue, none without prompts."""
+    if not prompts:
+        return []
+    return [
+        line(
+            f"  - {{kind: continuations, prompts: {quoted(list(prompts))}, tokens: {TOKENS}}}",
+            "what each model writes after words with which many documents begin; yours say more",
+        )
+    ]
+
+
+def update_sizes(sizes: Sizes) -> str:
+    """Return the tokens of the smallest and of the largest update, in words."""
+    later: Sequence[int] = sizes.train[1:]
+    return f"{round(min(later) * sizes.update_epochs):,} to {round(max(later) * sizes.update_epochs):,} tokens"
