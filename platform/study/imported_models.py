@@ -17,7 +17,8 @@ from ticlm.platform.study.plan import Plan
 def check(plan: Plan) -> None:
     """Raise InputError if an imported initial model or teacher does not fit the study. Loads no weights.
 
-    That is: it is no model folder, its weights have other shapes than its own config says, a teacher has another
+    That is: it is no model folder, its weights have other shapes than its own config says, its window is shorter than
+    the rows, a teacher has another
     vocabulary than the model, or a teacher or an imported Oracle has another tokenizer than the corpus.
     """
     assert plan.corpus is not None
@@ -25,6 +26,12 @@ def check(plan: Plan) -> None:
     student = build.config(study.model, tokens)
     if isinstance(study.model, FolderModel):
         _check_shapes(plan, study.model)
+        window = getattr(student, "max_position_embeddings", None)  # of an encoder–decoder, positions are relative
+        if window and study.length > window and not study.objective.encoder_decoder:
+            raise InputError(
+                f"model {study.model.path} reads {window:,} tokens at most, and rows have {study.length:,}; build the "
+                f"corpus with length: {window} or less, and give the study the same length"
+            )
     for series in (method for method in study.methods if isinstance(method, OracleSeries)):
         for model in series.models:
             folder = FolderModel(**model.model_dump())
