@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 
@@ -12,13 +12,41 @@ def text_of(tree: Any) -> tuple[str, str]:
     a reader needs it."""
     from docutils import nodes
 
+    _tidy(tree)
+    title = next(iter(tree.findall(nodes.title)), None)
+    blocks = [text for node in tree.children if (text := _block(node, title))]
+    return ("" if title is None else _line(title)), re.sub(r"\n{3,}", "\n\n", "\n\n".join(blocks)).strip()
+
+
+def blocks_of(tree: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield each paragraph, item of a list, table and the like with the titles of the sections that it stands in, from
+    the outermost on."""
+    _tidy(tree)
+    yield from _blocks_below(tree, ())
+
+
+def _blocks_below(node: Any, titles: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    from docutils import nodes
+
+    title = next((child for child in node.children if isinstance(child, nodes.title)), None)
+    within = titles if title is None else (*titles, _line(title))
+    for child in node.children:
+        if isinstance(child, nodes.section):
+            yield from _blocks_below(child, within)
+        elif child is not title and (text := _block(child, title)):
+            lists = isinstance(child, nodes.bullet_list | nodes.enumerated_list)
+            for item in re.split(r"\n(?=\S)", text) if lists else (text,):  # what belongs to an item is indented
+                yield within, re.sub(r"\n{3,}", "\n\n", item).strip()
+
+
+def _tidy(tree: Any) -> None:
+    """Put brackets around references to notes, and show the text of what docutils could not resolve."""
+    from docutils import nodes
+
     for mark in [*tree.findall(nodes.footnote_reference), *tree.findall(nodes.citation_reference)]:
         mark.children = [nodes.Text(f"[{mark.astext()}]")]
     for broken in tree.findall(nodes.problematic):  # mostly links whose targets are in other files
         broken.children = [nodes.Text(re.sub(r"^`([^`]+)`_+$|^(\w+)_+$", r"\1\2", broken.astext()))]
-    title = next(iter(tree.findall(nodes.title)), None)
-    blocks = [text for node in tree.children if (text := _block(node, title))]
-    return ("" if title is None else _line(title)), re.sub(r"\n{3,}", "\n\n", "\n\n".join(blocks)).strip()
 
 
 def _block(node: Any, title: Any) -> str:

@@ -34,6 +34,7 @@ from ticlm.datasets.kilt.pairs import KiltPairs
 from ticlm.datasets.lama.pairs import ProbePairs
 from ticlm.datasets.news.articles import ArticleDocuments
 from ticlm.datasets.news.masked_csv import MaskedCsv
+from ticlm.datasets.packages.documents import PackageDocuments
 from ticlm.datasets.pairs.files import PairFiles
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.text.taggers import MaskedTagger
@@ -124,6 +125,7 @@ AnyDocuments = Annotated[
         | WikiArticles
         | CrawlDocuments
         | HubDocuments
+        | PackageDocuments
         | SyntheticWorld,
         Field(discriminator="kind"),
     ]
