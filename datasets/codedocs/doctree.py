@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def text_of(tree: Any) -> tuple[str, str]:
@@ -18,25 +18,34 @@ def text_of(tree: Any) -> tuple[str, str]:
     return ("" if title is None else _line(title)), re.sub(r"\n{3,}", "\n\n", "\n\n".join(blocks)).strip()
 
 
-def blocks_of(tree: Any) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield each paragraph, item of a list, table and the like with the titles of the sections that it stands in, from
-    the outermost on."""
+class DocBlock(NamedTuple):
+    """A paragraph, item of a list, table or block of code, and the titles of the sections that it stands in, from the
+    outermost on."""
+
+    titles: tuple[str, ...]
+    text: str
+    code: bool = False
+
+
+def blocks_of(tree: Any) -> Iterator[DocBlock]:
+    """Yield the blocks of a page in their order."""
     _tidy(tree)
     yield from _blocks_below(tree, ())
 
 
-def _blocks_below(node: Any, titles: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _blocks_below(node: Any, titles: tuple[str, ...]) -> Iterator[DocBlock]:
     from docutils import nodes
 
-    title = next((child for child in node.children if isinstance(child, nodes.title)), None)
-    within = titles if title is None else (*titles, _line(title))
+    heads = [child for child in node.children if isinstance(child, nodes.title | nodes.subtitle)]
+    within = (*titles, *map(_line, heads))
     for child in node.children:
         if isinstance(child, nodes.section):
             yield from _blocks_below(child, within)
-        elif child is not title and (text := _block(child, title)):
+        elif child not in heads and (text := _block(child, None)):
             lists = isinstance(child, nodes.bullet_list | nodes.enumerated_list)
+            code = isinstance(child, nodes.literal_block | nodes.doctest_block | nodes.math_block)
             for item in re.split(r"\n(?=\S)", text) if lists else (text,):  # what belongs to an item is indented
-                yield within, re.sub(r"\n{3,}", "\n\n", item).strip()
+                yield DocBlock(within, re.sub(r"\n{3,}", "\n\n", item).strip(), code)
 
 
 def _tidy(tree: Any) -> None:

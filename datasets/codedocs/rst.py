@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from ticlm.datasets.codedocs.doctree import blocks_of, text_of
+from ticlm.datasets.codedocs.doctree import DocBlock, blocks_of, text_of
 from ticlm.datasets.codedocs.rst_cost import MOST_STEPS, TooManySubstitutions, bounded_reader, parse_steps
 
 MOST_CHARS = 4 << 20
@@ -44,7 +44,7 @@ def rst_page(name: str, source: str, version: str = "") -> DocPage:
     return DocPage(name, title or name.rsplit("/", 1)[-1].split(".")[0], text)
 
 
-def rst_blocks(name: str, source: str, version: str = "") -> list[tuple[tuple[str, ...], str]]:
+def rst_blocks(name: str, source: str, version: str = "") -> list[DocBlock]:
     """Return the paragraphs, items, tables and the like of a file, each below its titles. Raises BrokenPage as
     `rst_page` does."""
     return _read(name, source, version, lambda tree: list(blocks_of(tree)))

@@ -19,6 +19,7 @@ from ticlm.core.extras import Extra
 from ticlm.core.periods import Calendar, Timeline
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
+from ticlm.datasets.codedocs.doctree import DocBlock
 from ticlm.datasets.codedocs.releases import Index
 from ticlm.datasets.codedocs.rst import BrokenPage, rst_blocks
 from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece
@@ -32,8 +33,6 @@ from ticlm.datasets.text.charset import decoded
 ASKED_AT_ONCE = 8
 FOLDER = "packages"
 _ITEM = re.compile(r"- |\d+\. ")
-Block = tuple[tuple[str, ...], str]
-"""A paragraph below its titles, outermost first."""
 
 
 def _canonical(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -192,7 +191,7 @@ class _Reading:
                 left[str(broken)] += 1
                 continue
             shown = self._shown(blocks)
-            if sum(len(text.split()) for _, text in shown) < self.rules.shortest_words:
+            if sum(len(text.split()) for _, text, _ in shown) < self.rules.shortest_words:
                 left["too little new text"] += 1
                 continue
             kept += 1
@@ -200,14 +199,18 @@ class _Reading:
         self._files = _added(self._files, sdist.read, sdist.left)
         self._pages = _added(self._pages, kept + sum(left.values()), left)
 
-    def _shown(self, blocks: Sequence[Block]) -> Sequence[Block]:
-        """Return the paragraphs of a page that its document has."""
-        new = [block for block in blocks if self._known.learn(block[1]) >= self.rules.least_new]
+    def _shown(self, blocks: Sequence[DocBlock]) -> Sequence[DocBlock]:
+        """Return the paragraphs of a page that its document has. Code comes with the paragraph before it."""
+        new: list[DocBlock] = []
+        goes_on = False
+        for block in blocks:
+            goes_on = self._known.learn(block.text) >= self.rules.least_new and (goes_on or not block.code)
+            new += [block] if goes_on else []
         chosen = new if self.rules.text == "new" else blocks if new or self.rules.text == "all" else ()
         self._paragraphs = _added(self._paragraphs, len(blocks), {"not new": len(blocks) - len(chosen)})
         return chosen
 
-    def _document(self, release: ReleaseFile, licence: str, path: str, blocks: Sequence[Block]) -> Document:
+    def _document(self, release: ReleaseFile, licence: str, path: str, blocks: Sequence[DocBlock]) -> Document:
         where = f"{self.package}/{path}"
         return Document(
             text=f"{self.package} {release.version}{''.join(_parts(blocks))}",
@@ -222,12 +225,12 @@ class _Reading:
         yield from (self._files, self._pages, self._paragraphs)
 
 
-def _parts(blocks: Sequence[Block]) -> Iterator[str]:
+def _parts(blocks: Sequence[DocBlock]) -> Iterator[str]:
     """Yield the paragraphs behind empty lines, before each the titles that were not given for the one before. Items of
     a list follow one another without an empty line."""
     above: tuple[str, ...] = ()
     item = False
-    for titles, text in blocks:
+    for titles, text, _ in blocks:
         same = next((at for at, (one, other) in enumerate(zip(titles, above)) if one != other), len(above))
         for level, title in enumerate(titles[same:], same + 1):
             yield f"\n\n{'#' * level} {title}"
@@ -235,9 +238,9 @@ def _parts(blocks: Sequence[Block]) -> Iterator[str]:
         yield ("\n" if was and item else "\n\n") + text
 
 
-def page_blocks(path: str, source: str, version: str) -> list[Block]:
+def page_blocks(path: str, source: str, version: str) -> list[DocBlock]:
     """Return the paragraphs of a page, each below its titles. Raises BrokenPage if its markup cannot be parsed."""
-    return markdown_blocks(source) if path.lower().endswith(".md") else rst_blocks(path, source, version)
+    return markdown_blocks(source) if path.lower().endswith((".md", ".mdx")) else rst_blocks(path, source, version)
 
 
 def _added(step: Step, read: int, left: Counter[str] | dict[str, int]) -> Step:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ticlm.datasets.codedocs.doctree import DocBlock
+
+TEXT, CODE = 0, -1
 FENCE = re.compile(r"^ {0,12}(`{3,}|~{3,}|:{3,})(.*)$")
 TITLE = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 ITEM = re.compile(r"^( {0,3})([-*+]|\d{1,3}[.)])\s+")
@@ -24,21 +27,21 @@ _RULE = re.compile(r"^\s*([-*_]\s*){3,}$|^\s*\|?[\s:|-]+\|[\s:|-]*$")
 _ADMONITION = re.compile(r"^\s*(?:!!!|\?\?\?\+?)\s*(\w+)\s*(?:\"(.*)\")?\s*$|^\s*>\s*\[!(\w+)\]\s*$")
 
 
-def markdown_blocks(source: str) -> list[tuple[tuple[str, ...], str]]:
+def markdown_blocks(source: str) -> list[DocBlock]:
     """Return the paragraphs, items of lists, tables and blocks of code of a page, each below its titles, outermost
     first. A paragraph is one line."""
     titles: dict[int, str] = {}
     found = []
     for level, text in _parts(source):
-        if level:
+        if level > 0:
             titles = {above: title for above, title in titles.items() if above < level} | {level: text}
         else:
-            found.append((tuple(titles.values()), text))
+            found.append(DocBlock(tuple(titles.values()), text, level == CODE))
     return found
 
 
 def _parts(source: str) -> Iterator[tuple[int, str]]:
-    """Yield (level, title) of each title, and (0, text) of each block."""
+    """Yield (level, title) of each title, (CODE, text) of each block of code, and (TEXT, text) of each other block."""
     held: list[str] = []
     lines = _COMMENT.sub("", _FRONT.sub("", source.replace("\r\n", "\n"))).expandtabs(4).split("\n")
     at = 0
@@ -55,7 +58,7 @@ def _parts(source: str) -> Iterator[tuple[int, str]]:
             code = lines[at:end]
             held += ["", *code] if held else code
             if held == code:
-                yield 0, "\n".join(code).strip("\n")
+                yield CODE, "\n".join(code).strip("\n")
                 held.clear()
             at = end + 1
         elif title := TITLE.match(line):
@@ -90,7 +93,7 @@ def _flushed(held: list[str]) -> Iterator[tuple[int, str]]:
         text = _inline(" ".join(line.strip().removeprefix("> ") for line in lines))
     text = re.sub(r"^[*+] ", "- ", text.strip())
     if text and text not in ("-", ">"):
-        yield 0, text
+        yield TEXT, text
 
 
 def _admonition(line: str) -> str:
