@@ -19,6 +19,7 @@ from ticlm.core.extras import Extra
 from ticlm.core.periods import Calendar, Timeline
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
+from ticlm.datasets.codedocs.docstrings import docstring_pages
 from ticlm.datasets.codedocs.doctree import DocBlock
 from ticlm.datasets.codedocs.releases import Index
 from ticlm.datasets.codedocs.rst import BrokenPage, rst_blocks
@@ -32,6 +33,8 @@ from ticlm.datasets.text.charset import decoded
 
 ASKED_AT_ONCE = 8
 FOLDER = "packages"
+LONGEST_TITLE = 200
+_FENCED = re.compile(r"(^ *```.*?^ *```[^\n]*$)", re.DOTALL | re.MULTILINE)
 _ITEM = re.compile(r"- |\d+\. ")
 
 
@@ -61,17 +64,18 @@ class PackageDocuments(Documents):
     least_new: float = Field(0.5, gt=0, le=1)
     """Share of a paragraph's sequences of five words that no earlier release had, from which on it is new."""
     shortest_words: int = Field(20, ge=1)
-    """Leave out pages of a release with fewer new words."""
+    """Leave out pages of a release with fewer new words, not counting code."""
     include: tuple[str, ...] = (
         *("doc/*", "docs/*", "documentation/*", "changelog*", "CHANGELOG*", "CHANGES*", "Changes*", "HISTORY*"),
         *("History*", "NEWS*", "README*", "RELEASE*", "release*notes*", "whats*new*"),
     )
-    """Globs of the files to read (`.rst`, `.md`, `.txt`, or no ending); they may begin at any folder, and `*` crosses
-    folders."""
+    """Globs of the files to read: `.rst`, `.md`, `.mdx`, `.txt`, no ending, and `.py` for docstrings. They may begin at
+    any folder, and `*` crosses folders."""
     exclude: tuple[str, ...] = (
         *("test/*", "tests/*", "testing/*", "locale/*", "locales/*", "_static/*", "_templates/*", "*.egg-info/*"),
         *("vendor/*", "_vendor/*", "vendored/*", "third_party/*", "node_modules/*", "*LICEN[CS]E*", "*AUTHORS*"),
-        *("*requirements*.txt", "CMakeLists.txt", "objects.txt", "*CODE_OF_CONDUCT*", "Makefile"),
+        *("*requirements*.txt", "CMakeLists.txt", "objects.txt", "*CODE_OF_CONDUCT*", "Makefile", "test_*.py"),
+        *("conf.py", "conftest.py", "setup.py"),
     )
     """Globs of files to leave out, although `include` matches them."""
     licences: Literal["permissive", "any"] = "permissive"
@@ -186,12 +190,12 @@ class _Reading:
                 continue
             self._contents.add(data)
             try:
-                blocks = page_blocks(path, decoded(data, None, html=False), release.version)
+                blocks = page_blocks(path, data, release.version)
             except BrokenPage as broken:
                 left[str(broken)] += 1
                 continue
             shown = self._shown(blocks)
-            if sum(len(text.split()) for _, text, _ in shown) < self.rules.shortest_words:
+            if sum(len(block.text.split()) for block in shown if not block.code) < self.rules.shortest_words:
                 left["too little new text"] += 1
                 continue
             kept += 1
@@ -238,9 +242,28 @@ def _parts(blocks: Sequence[DocBlock]) -> Iterator[str]:
         yield ("\n" if was and item else "\n\n") + text
 
 
-def page_blocks(path: str, source: str, version: str) -> list[DocBlock]:
-    """Return the paragraphs of a page, each below its titles. Raises BrokenPage if its markup cannot be parsed."""
-    return markdown_blocks(source) if path.lower().endswith((".md", ".mdx")) else rst_blocks(path, source, version)
+def page_blocks(path: str, data: bytes, version: str) -> list[DocBlock]:
+    """Return the paragraphs of a page, each below its titles. Raises BrokenPage if it cannot be parsed.
+
+    A Python file is read for its docstrings, each below the dotted name of its object.
+    """
+    name = path.lower()
+    if name.endswith(".py"):
+        return [block for page in docstring_pages(path, data) for block in docstring_blocks(page.title, page.text)]
+    source = decoded(data, None, html=False)
+    return markdown_blocks(source) if name.endswith((".md", ".mdx")) else rst_blocks(path, source, version)
+
+
+def docstring_blocks(name: str, text: str) -> Iterator[DocBlock]:
+    """Yield the paragraphs of a docstring below its object's signature, or below its name if that is long."""
+    first, _, rest = text.partition("\n\n")
+    signed = first == name or first.startswith((f"{name}(", f"class {name}"))
+    title = first if signed and len(first) <= LONGEST_TITLE and "\n" not in first else name
+    for part in _FENCED.split(rest if signed else text):
+        code = part.lstrip().startswith("```")
+        for block in (part,) if code else part.split("\n\n"):
+            if block.strip():
+                yield DocBlock((title,), block.strip("\n"), code or block.lstrip().startswith(">>>"))
 
 
 def _added(step: Step, read: int, left: Counter[str] | dict[str, int]) -> Step:

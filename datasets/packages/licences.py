@@ -24,6 +24,7 @@ _CLASSIFIERS = {
     "Zope Public License": "ZPL-2.1",
     "zlib/libpng License": "Zlib",
 }
+_VAGUE = ("License :: OSI Approved", "License :: Freely Distributable", "License :: Free For Commercial Use")
 _WORDS = (
     (r"\bapache\b", "Apache-2.0"),
     (r"\bmit\b", "MIT"),
@@ -46,7 +47,7 @@ def stated_licence(metadata: str) -> str:
         return expression
     classifiers = [str(line).strip() for line in fields.get_all("Classifier") or ()]
     named = [line.removeprefix(CLASSIFIER) for line in classifiers if line.startswith(LICENCE)]
-    named = [_CLASSIFIERS.get(name, name) for name in named if name != "License :: OSI Approved"]
+    named = [_CLASSIFIERS.get(name, name) for name in named if name not in _VAGUE]
     if named:
         return " AND ".join(sorted(set(named)))
     words = " ".join(str(fields.get("License") or "").split())

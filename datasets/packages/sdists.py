@@ -18,7 +18,7 @@ from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.packages.licences import stated_licence
 from ticlm.datasets.packages.releases import ReleaseFile
 
-SUFFIXES = (".rst", ".md", ".mdx", ".txt")
+SUFFIXES = (".rst", ".md", ".mdx", ".txt", ".py")
 METADATA = "PKG-INFO"
 
 

@@ -151,7 +151,7 @@ def test_what_is_wrong_is_said_in_a_line(site: web.Site, tmp_path: Path) -> None
     with pytest.raises(InputError, match="nope: no such project at"):
         outcomes(source(site, tmp_path, packages=["nope"]))
     release(site, "dateless", "1.0", "2024-01-05", {}, **{"upload-time": None})
-    with pytest.raises(InputError, match="dateless: .* does not say when files were uploaded"):
+    with pytest.raises(InputError, match=r"dateless: .* does not say when files were uploaded"):
         outcomes(source(site, tmp_path, packages=["dateless"]))
     with pytest.raises(InputError, match="each package once, got toy more than once"):
         source(site, tmp_path, packages=["toy", "Toy"])
