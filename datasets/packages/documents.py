@@ -95,10 +95,6 @@ class PackageDocuments(Documents):
         # packages are inputs: one more changes no document of the others
         return self.model_copy(update={"packages": ("any",), "index": "", "cache": ""})
 
-    @property
-    def external_inputs(self) -> str | None:
-        return None
-
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return an input per package; its stamp lists the releases to read, with their hashes.
 

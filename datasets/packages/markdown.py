@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"<(https?://[^>\s]+)>")
 _ROLE = re.compile(r"\{[a-z:]+\}`([^`]*)`")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|__)(?=\S)(.+?)(?<=\S)\1(?![\w*])")
 _DEFINITION = re.compile(r"^ {0,3}\[[^\]]+\]:\s+\S+.*$")
-_ATTRIBUTES = re.compile(r"\s*\{[.#:][^}]*\}")
+_ATTRIBUTES = re.compile(r"\s*\{\s*[.#:][^}]*\}")
 _RULE = re.compile(r"^\s*([-*_]\s*){3,}$|^\s*\|?[\s:|-]+\|[\s:|-]*$")
 _ADMONITION = re.compile(r"^\s*(?:!!!|\?\?\?\+?)\s*(\w+)\s*(?:\"(.*)\")?\s*$|^\s*>\s*\[!(\w+)\]\s*$")
 
