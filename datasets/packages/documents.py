@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +35,8 @@ from ticlm.datasets.text.charset import decoded
 ASKED_AT_ONCE = 8
 FOLDER = "packages"
 LONGEST_TITLE = 200
+SHORTEST_DOCSTRING = 8
+"""Words of a paragraph of a docstring."""
 _FENCED = re.compile(r"(^ *```.*?^ *```[^\n]*$)", re.DOTALL | re.MULTILINE)
 _ITEM = re.compile(r"- |\d+\. ")
 
@@ -251,15 +254,17 @@ def page_blocks(path: str, data: bytes, version: str) -> list[DocBlock]:
 
 
 def docstring_blocks(name: str, text: str) -> Iterator[DocBlock]:
-    """Yield the paragraphs of a docstring below its object's signature, or below its name if that is long."""
+    """Yield the paragraphs of a docstring below its object's signature, or below its name if that is long. Short ones
+    are left out: most repeat the name ("Deserializes the Model from a dictionary.")."""
     first, _, rest = text.partition("\n\n")
     signed = first == name or first.startswith((f"{name}(", f"class {name}"))
     title = first if signed and len(first) <= LONGEST_TITLE and "\n" not in first else name
     for part in _FENCED.split(rest if signed else text):
         code = part.lstrip().startswith("```")
         for block in (part,) if code else part.split("\n\n"):
-            if block.strip():
-                yield DocBlock((title,), block.strip("\n"), code or block.lstrip().startswith(">>>"))
+            if code or len(block.split()) >= SHORTEST_DOCSTRING:
+                text = textwrap.dedent(block.strip("\n"))
+                yield DocBlock((title,), text, code or text.startswith(">>>"))
 
 
 def _added(step: Step, read: int, left: Counter[str] | dict[str, int]) -> Step:

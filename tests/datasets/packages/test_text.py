@@ -68,11 +68,14 @@ def test_restructured_text_keeps_the_titles_of_lone_sections() -> None:
 
 
 def test_docstrings_stand_below_their_signatures() -> None:
-    source = b'def add(a, b=2):\n    """Add numbers.\n\n    ```\n    add(1)\n\n    add(2)\n    ```\n\n    >>> add(3)\n    """\n'
-    assert page_blocks("src/toy/sums.py", source, "1.0") == [
-        DocBlock(("toy.sums.add(a, b=2)",), "Add numbers."),
+    words = "Add two numbers, or as many as you like"
+    fenced = "```\n    add(1)\n\n    add(2)\n    ```"
+    docstring = f"{words}.\n\n    Too short.\n\n    {fenced}\n\n        >>> add(3) # {words}\n    "
+    source = f'def add(a, b=2):\n    """{docstring}"""\n'
+    assert page_blocks("src/toy/sums.py", source.encode(), "1.0") == [
+        DocBlock(("toy.sums.add(a, b=2)",), f"{words}."),
         DocBlock(("toy.sums.add(a, b=2)",), "```\nadd(1)\n\nadd(2)\n```", code=True),
-        DocBlock(("toy.sums.add(a, b=2)",), ">>> add(3)", code=True),
+        DocBlock(("toy.sums.add(a, b=2)",), f">>> add(3) # {words}", code=True),
     ]
 
 
