@@ -37,7 +37,8 @@ def docstring_pages(path: str, data: bytes) -> list[DocPage]:
         raise BrokenPage(NOT_PYTHON_3) from None
     module = _module(path)
     entries = [(module, "", _docstring(tree)), *_members(module, tree.body)]
-    entries += reversed(list(_attached(module, tree)))  # the first call that gives a docstring counts
+    if any(name.encode() in data for name in ATTACHED):  # a look at each call of a module is half of its time
+        entries += reversed(list(_attached(module, tree)))  # the first call that gives a docstring counts
     pages = {name: "\n\n".join(filter(None, (signature, text))) for name, signature, text in entries if text}
     return [  # the last of several definitions counts
         DocPage(f"{path}#{name}", name, re.sub(r"\n{3,}", "\n\n", text)) for name, text in pages.items()

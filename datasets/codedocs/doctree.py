@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 
 def text_of(tree: Any) -> tuple[str, str]:
@@ -12,13 +12,50 @@ def text_of(tree: Any) -> tuple[str, str]:
     a reader needs it."""
     from docutils import nodes
 
+    _tidy(tree)
+    title = next(iter(tree.findall(nodes.title)), None)
+    blocks = [text for node in tree.children if (text := _block(node, title))]
+    return ("" if title is None else _line(title)), re.sub(r"\n{3,}", "\n\n", "\n\n".join(blocks)).strip()
+
+
+class DocBlock(NamedTuple):
+    """A paragraph, item of a list, table or block of code, and the titles of the sections that it stands in, from the
+    outermost on."""
+
+    titles: tuple[str, ...]
+    text: str
+    code: bool = False
+
+
+def blocks_of(tree: Any) -> Iterator[DocBlock]:
+    """Yield the blocks of a page in their order."""
+    _tidy(tree)
+    yield from _blocks_below(tree, ())
+
+
+def _blocks_below(node: Any, titles: tuple[str, ...]) -> Iterator[DocBlock]:
+    from docutils import nodes
+
+    heads = [child for child in node.children if isinstance(child, nodes.title | nodes.subtitle)]
+    within = (*titles, *map(_line, heads))
+    for child in node.children:
+        if isinstance(child, nodes.section):
+            yield from _blocks_below(child, within)
+        elif child not in heads and (text := _block(child, None)):
+            lists = isinstance(child, nodes.bullet_list | nodes.enumerated_list)
+            code = isinstance(child, nodes.literal_block | nodes.doctest_block | nodes.math_block)
+            for item in re.split(r"\n(?=\S)", text) if lists else (text,):  # what belongs to an item is indented
+                yield DocBlock(within, re.sub(r"\n{3,}", "\n\n", item).strip(), code)
+
+
+def _tidy(tree: Any) -> None:
+    """Put brackets around references to notes, and show the text of what docutils could not resolve."""
+    from docutils import nodes
+
     for mark in [*tree.findall(nodes.footnote_reference), *tree.findall(nodes.citation_reference)]:
         mark.children = [nodes.Text(f"[{mark.astext()}]")]
     for broken in tree.findall(nodes.problematic):  # mostly links whose targets are in other files
         broken.children = [nodes.Text(re.sub(r"^`([^`]+)`_+$|^(\w+)_+$", r"\1\2", broken.astext()))]
-    title = next(iter(tree.findall(nodes.title)), None)
-    blocks = [text for node in tree.children if (text := _block(node, title))]
-    return ("" if title is None else _line(title)), re.sub(r"\n{3,}", "\n\n", "\n\n".join(blocks)).strip()
 
 
 def _block(node: Any, title: Any) -> str:

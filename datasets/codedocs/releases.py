@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Annotated, Any
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 
 from pydantic import BeforeValidator, Field
@@ -23,6 +24,9 @@ from ticlm.core.remote.passing import in_one_line, passing
 from ticlm.core.settings import Settings
 from ticlm.datasets.io import fetching
 from ticlm.datasets.io.dates import moment
+
+if TYPE_CHECKING:
+    from packaging.version import Version
 
 ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 NEAREST = 12
@@ -72,21 +76,25 @@ AnyRelease = Annotated[Release, BeforeValidator(_from_version, json_schema_input
 
 @dataclass(frozen=True, slots=True)
 class Sdist:
-    """A source distribution on an index; `sha256`, `bytes` and `uploaded` are "", 0 and None if the index lacks
-    them."""
+    """A source distribution on an index; `sha256`, `bytes` and `when` (its upload, in UTC) are "", 0 and None if the
+    index lacks them."""
 
     url: str
     sha256: str
     bytes: int
-    uploaded: date | None
+    when: datetime | None
+
+    @property
+    def uploaded(self) -> date | None:
+        return None if self.when is None else self.when.date()
 
 
 class Index:
     """The page of a project on a package index with the simple API (PEP 503, 691, 700), read on construction.
 
-    `url` is the address of the index; if empty, pip's PIP_INDEX_URL or the public index is used. A name and password in
-    it appear in no address that comes out. Raises InputError if the index does not have the project, RunError if it
-    cannot be read.
+    `url` is the address of the index; if empty, the one that pip is configured with is used (PIP_INDEX_URL, its files,
+    its default). A name and password in it appear in no address that comes out. Raises InputError if the index does
+    not have the project, RunError if it cannot be read.
     """
 
     def __init__(self, url: str, project: str) -> None:
@@ -96,6 +104,10 @@ class Index:
         page = f"{_root(url)}/{canonicalize_name(project)}/"
         self.url = without_credentials(page)
         self._sdists = self._read(_fetched(page, self.url, project))
+
+    def sdists(self) -> list[tuple[Version, Sdist]]:
+        """Return all versions with their source distributions, from the lowest version on."""
+        return sorted(self._sdists.items())
 
     def sdist(self, version: str) -> Sdist:
         """Return the source distribution of a version (1.13 is 1.13.0). Raises InputError that lists the nearest
@@ -120,13 +132,13 @@ class Index:
             f"{', '.join(map(str, near))}"
         )
 
-    def _read(self, data: bytes) -> dict[Any, Sdist]:
+    def _read(self, data: bytes) -> dict[Version, Sdist]:
         """Return the source distributions by version; `.tar.gz` goes before `.zip`."""
         from packaging.utils import InvalidSdistFilename, canonicalize_name, parse_sdist_filename
         from packaging.version import InvalidVersion
 
         links = _links_of_json(data) if data.lstrip()[:1] == b"{" else _links_of_html(data)
-        sdists: dict[Any, Sdist] = {}
+        sdists: dict[Version, Sdist] = {}
         for link, size, uploaded, sha256 in links:
             url, fragment = urldefrag(urljoin(self.url, link))
             filename = unquote(url.rsplit("/", 1)[-1])
@@ -153,11 +165,21 @@ def _root(index: str) -> str:
 
 
 def _default_index() -> str:
-    """Return the index that pip uses by default."""
-    try:
-        from pip._internal.models.index import PyPI  # pip has no public name for it
+    """Return the index that pip's files of configuration name, else the one that it uses by default."""
+    try:  # pip has no public name for either
+        from pip._internal.configuration import Configuration
+        from pip._internal.exceptions import ConfigurationError
+        from pip._internal.models.index import PyPI
     except ImportError:
-        raise InputError("examples.index: give the URL of a package index, or set PIP_INDEX_URL") from None
+        raise InputError("index: give the URL of a package index, or set PIP_INDEX_URL") from None
+    configured = Configuration(isolated=False)
+    try:
+        configured.load()
+    except ConfigurationError as error:
+        raise InputError(f"index: pip's configuration cannot be read: {in_one_line(error)}") from None
+    for key in ("install.index-url", "global.index-url"):
+        with suppress(ConfigurationError):  # raised for a key that is not set
+            return str(configured.get_value(key))
     return str(PyPI.simple_url)
 
 
@@ -212,8 +234,9 @@ def _links_of_html(data: bytes) -> list[tuple[str, int, str, str]]:
     return [(a.get("href"), 0, a.get("data-upload-time", ""), "") for a in page.iter("a") if a.get("href")]
 
 
-def _uploaded(text: str) -> date | None:
+def _uploaded(text: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(text).date()
+        when = datetime.fromisoformat(text)
     except ValueError:
         return None
+    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from ticlm.datasets.codedocs.doctree import text_of
+from ticlm.datasets.codedocs.doctree import DocBlock, blocks_of, text_of
 from ticlm.datasets.codedocs.rst_cost import MOST_STEPS, TooManySubstitutions, bounded_reader, parse_steps
 
 MOST_CHARS = 4 << 20
+T = TypeVar("T")
 COSTLY = "markup that would take its parser too long"
 
 
@@ -39,6 +40,18 @@ def rst_page(name: str, source: str, version: str = "") -> DocPage:
     `|version|` and `|release|` are replaced by `version`, unless the page defines them. Markup with errors stays as it
     is written. Raises BrokenPage if docutils fails, or would take too long.
     """
+    title, text = _read(name, source, version, text_of)
+    return DocPage(name, title or name.rsplit("/", 1)[-1].split(".")[0], text)
+
+
+def rst_blocks(name: str, source: str, version: str = "") -> list[DocBlock]:
+    """Return the paragraphs, items, tables and the like of a file, each below its titles. Raises BrokenPage as
+    `rst_page` does."""
+    return _read(name, source, version, lambda tree: list(blocks_of(tree)))
+
+
+def _read(name: str, source: str, version: str, use: Callable[[Any], T]) -> T:
+    """Parse a file and return what `use` makes of its tree."""
     from docutils.core import publish_doctree
 
     if len(source) > MOST_CHARS:
@@ -50,13 +63,11 @@ def rst_page(name: str, source: str, version: str = "") -> DocPage:
             # at the top no block is open, and a definition by the page itself comes later and replaces this one
             release = _RELEASE.format(version) if version else ""
             reader = bounded_reader()()
-            tree = publish_doctree(release + source, source_path=name, reader=reader, settings_overrides=_QUIET)
-            title, text = text_of(tree)
+            return use(publish_doctree(release + source, source_path=name, reader=reader, settings_overrides=_QUIET))
     except TooManySubstitutions:
         raise BrokenPage(COSTLY) from None
     except Exception:  # docutils has bugs of every kind, endless recursion among them; one page is not worth a release
         raise BrokenPage("broken markup") from None
-    return DocPage(name, title or name.rsplit("/", 1)[-1].split(".")[0], text)
 
 
 _QUIET = {
@@ -80,7 +91,7 @@ _SILENT = {
 }  # fmt: skip
 _CODE = {
     "code", "code-block", "sourcecode", "ipython", "ipython3", "testcode", "testoutput", "doctest", "plot", "math",
-    "productionlist", "parsed-literal", "prompt",
+    "productionlist", "parsed-literal", "prompt", "click:example", "click:run",
 }  # fmt: skip
 _DOCUTILS = {
     "admonition", "attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning", "table",

@@ -35,6 +35,7 @@ from ticlm.datasets.lama.pairs import ProbePairs
 from ticlm.datasets.llm.samples import ModelSamples
 from ticlm.datasets.news.articles import ArticleDocuments
 from ticlm.datasets.news.masked_csv import MaskedCsv
+from ticlm.datasets.packages.documents import PackageDocuments
 from ticlm.datasets.pairs.files import PairFiles
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.text.taggers import MaskedTagger
@@ -126,6 +127,7 @@ AnyDocuments = Annotated[
         | CrawlDocuments
         | HubDocuments
         | ModelSamples
+        | PackageDocuments
         | SyntheticWorld,
         Field(discriminator="kind"),
     ]

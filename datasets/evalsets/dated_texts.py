@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -11,6 +12,7 @@ from pydantic import Field
 
 from ticlm.core.accounting import Step
 from ticlm.core.examples import Example
+from ticlm.core.extras import Extra
 from ticlm.core.fingerprint import hash64
 from ticlm.core.periods import Calendar, Period
 from ticlm.core.settings import Settings
@@ -20,6 +22,7 @@ from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Document, Documents, Fields, Input, Piece
 from ticlm.datasets.io.file_documents import FileDocuments
 from ticlm.datasets.io.listing import Patterns
+from ticlm.datasets.packages.documents import PackageDocuments
 
 BUCKETS = 64  # a task keeps a file open for each; a period is read from one of them
 OUTSIDE = "in no period of the set"
@@ -60,6 +63,43 @@ class DatedTexts(Settings):
         timeline = self.periods.timeline()
         sample = TextSample(self._files, self.periods, frozenset(timeline.labels), self.documents, self.chars)
         yield from drawn(sample, context, timeline.periods, _every, "documents of the period")
+
+
+class PackageVersions(Settings):
+    """Versions of pages of documentation: of each period the pages of the packages' last release in it, whole.
+
+    An example's id is its page, which is the same in all periods, so that `ticlm age --versions` can follow it.
+    """
+
+    kind: Literal["package-versions"] = "package-versions"
+    documents: PackageDocuments
+    """The packages, and which of their files are pages; `text` is `all`, whatever it says."""
+    periods: Calendar
+    """The periods whose releases are read; the calendar needs an end."""
+    share: float = Field(1, gt=0, le=1)
+    """Share of the pages to keep, chosen by a seeded hash: the same pages in all periods."""
+    chars: int = Field(4000, gt=0)
+    """Most characters that are kept of a page, from its beginning."""
+
+    def extras(self) -> tuple[Extra, ...]:
+        return self._source.extras()
+
+    @property
+    def identity(self) -> Settings:
+        return self.model_copy(update={"documents": self._source.identity})
+
+    @property
+    def _source(self) -> PackageDocuments:
+        return self.documents.model_copy(update={"text": "all"})
+
+    def inputs(self) -> list[Input]:
+        return self._source.inputs(self.periods)
+
+    def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
+        timeline = self.periods.timeline()
+        sample = TextSample(self._source, self.periods, frozenset(timeline.labels), None, self.chars)
+        choose = partial(_of_share, context.seed, self.share)
+        yield from drawn(sample, context, timeline.periods, choose, "pages of the period")
 
 
 class TextSample(NamedTuple):
@@ -149,6 +189,13 @@ def _read(buckets: Buckets, sample: TextSample, choose: Choice, seed: int, piece
                 into.add(label, value | {"hash": place})
         step = Step(name="documents", read=read, dropped=dict(sorted(dropped.items())))
         into.about = {"step": step.model_dump(), "periods": periods, "path": piece.input.path}
+
+
+def _of_share(seed: int, share: float, document: Document) -> Document | str:
+    """Leave out the pages that do not belong to the share, and the first line, which names the version."""
+    if hash64(f"{seed}\0{document.id}") >= share * 2**64:
+        return "not in the share"
+    return replace(document, text=document.text.partition("\n\n")[2])
 
 
 def _every(document: Document) -> Document | str:

@@ -28,7 +28,7 @@ from ticlm.datasets.evalsets.dated_facts.kairos import KairosQuestions
 from ticlm.datasets.evalsets.dated_facts.synthetic import SyntheticDatedFacts
 from ticlm.datasets.evalsets.dated_facts.taqa import TaqaQuestions
 from ticlm.datasets.evalsets.dated_facts.world_facts import WorldFacts
-from ticlm.datasets.evalsets.dated_texts import DatedTexts
+from ticlm.datasets.evalsets.dated_texts import DatedTexts, PackageVersions
 from ticlm.datasets.evalsets.evolving_questions import EvolvingQuestions
 from ticlm.datasets.evalsets.files import ExampleFiles
 from ticlm.datasets.evalsets.held_out_documents import HeldOutDocuments
@@ -63,6 +63,7 @@ AnyBuilder = Annotated[
     ExampleFiles
     | HeldOutDocuments
     | DatedTexts
+    | PackageVersions
     | TicWiki
     | WikiQuestions
     | WikiRevisions

@@ -45,6 +45,8 @@ ON_OTHER_DATA = {
     "data build temporalwiki-probes": "tests/datasets/evalsets/test_temporalwiki_probes.py",
     "data build temporalwiki-tune": "tests/platform/tasks/test_light_tuning.py",
     "data build temporalwiki": "tests/datasets/examples/test_documents.py",
+    "data build package-docs": "tests/datasets/packages/test_documents.py",
+    "data build package-versions": "tests/datasets/evalsets/test_package_versions.py",
     "data build world-facts": "tests/datasets/evalsets/dated_facts/test_world_facts.py",
     "data build dated-facts": "tests/datasets/evalsets/dated_facts/test_from_wikidata.py",
     "data build benchmarks-": "tests/datasets/evalsets/test_probes_truth.py",

@@ -22,7 +22,8 @@ LAYERS = (
     "tune_spaces",
     "datasets.io datasets.text datasets.llm",
     "datasets.web datasets.examples datasets.codedocs datasets.synthetic datasets.dedup datasets.pairs",
-    "datasets.filters datasets.news datasets.wiki datasets.stackexchange datasets.lama datasets.probes datasets.kilt",
+    "datasets.filters datasets.news datasets.wiki datasets.stackexchange datasets.lama datasets.probes datasets.kilt "
+    "datasets.packages",
     "datasets.generation datasets.retrieval",
     "datasets.corpus datasets.wikidata",
     "datasets.evalsets",

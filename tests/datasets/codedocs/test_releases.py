@@ -103,6 +103,17 @@ def test_pips_setting_names_the_index_and_its_password_is_not_shown(monkeypatch:
         assert "secret" not in str(told.value) and "127.0.0.1" in str(told.value)
 
 
+def test_pips_file_names_the_index_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.delenv("PIP_INDEX_URL", raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", f"{tmp_path}/pip.conf")
+    with web.served({"simple/toy/": as_json()}) as site:
+        (tmp_path / "pip.conf").write_text(f"[global]\nindex-url = {site.url}/simple\n")
+        assert [str(version) for version, _ in Index("", "toy").sdists()] == ["1.2.0", "1.10.0", "2.0.0rc1"]
+    (tmp_path / "pip.conf").write_text("index-url\n")
+    with pytest.raises(InputError, match="index: pip's configuration cannot be read"):
+        Index("", "toy")
+
+
 def test_an_index_can_be_a_folder(tmp_path: Any) -> None:
     folder = tmp_path / "simple/toy"
     folder.mkdir(parents=True)

@@ -1,0 +1,109 @@
+"""Markdown as plain paragraphs below their titles: links and emphasis show their text, markup of a site is removed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ticlm.datasets.codedocs.doctree import DocBlock
+
+TEXT, CODE = 0, -1
+FENCE = re.compile(r"^ {0,12}(`{3,}|~{3,}|:{3,})(.*)$")
+TITLE = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+ITEM = re.compile(r"^( {0,3})([-*+]|\d{1,3}[.)])\s+")
+_FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_UNDERLINED = re.compile(r"^(=+|-{3,})\s*$")
+_IMAGE = re.compile(r"!\[[^\]]*\](\([^()]*(\([^()]*\))?[^()]*\)|\[[^\]]*\])")
+_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\](\((?:[^()]|\([^()]*\))*\)|\[[^\]]*\])(\{[^}]*\})?")
+_EMPTY_LINK = re.compile(r"\[\s*\](\([^()]*\)|\[[^\]]*\])")
+_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*(\s[^<>]*)?/?>")
+_ADDRESS = re.compile(r"<(https?://[^>\s]+)>")
+_ROLE = re.compile(r"\{[a-z:]+\}`([^`]*)`")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|__)(?=\S)(.+?)(?<=\S)\1(?![\w*])")
+_DEFINITION = re.compile(r"^ {0,3}\[[^\]]+\]:\s+\S+.*$")
+_ATTRIBUTES = re.compile(r"\s*\{\s*[.#:][^}]*\}")
+_RULE = re.compile(r"^\s*([-*_]\s*){3,}$|^\s*\|?[\s:|-]+\|[\s:|-]*$")
+_ADMONITION = re.compile(r"^\s*(?:!!!|\?\?\?\+?)\s*(\w+)\s*(?:\"(.*)\")?\s*$|^\s*>\s*\[!(\w+)\]\s*$")
+
+
+def markdown_blocks(source: str) -> list[DocBlock]:
+    """Return the paragraphs, items of lists, tables and blocks of code of a page, each below its titles, outermost
+    first. A paragraph is one line."""
+    titles: dict[int, str] = {}
+    found = []
+    for level, text in _parts(source):
+        if level > 0:
+            titles = {above: title for above, title in titles.items() if above < level} | {level: text}
+        else:
+            found.append(DocBlock(tuple(titles.values()), text, level == CODE))
+    return found
+
+
+def _parts(source: str) -> Iterator[tuple[int, str]]:
+    """Yield (level, title) of each title, (CODE, text) of each block of code, and (TEXT, text) of each other block."""
+    held: list[str] = []
+    lines = _COMMENT.sub("", _FRONT.sub("", source.replace("\r\n", "\n"))).expandtabs(4).split("\n")
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        if fence := FENCE.match(line):
+            if fence[1][0] == ":" or fence[2].strip().startswith("{"):
+                yield from _flushed(held)  # a directive of MyST: its content is text
+                continue
+            end = next((n for n in range(at, len(lines)) if lines[n].strip().startswith(fence[1])), len(lines))
+            if not (held and ITEM.match(held[0])):
+                yield from _flushed(held)
+            code = lines[at:end]
+            held += ["", *code] if held else code
+            if held == code:
+                yield CODE, "\n".join(code).strip("\n")
+                held.clear()
+            at = end + 1
+        elif title := TITLE.match(line):
+            yield from _flushed(held)
+            yield len(title[1]), _inline(title[2])
+        elif held and len(held) == 1 and _UNDERLINED.match(line) and not ITEM.match(held[0]):
+            yield 1 if line[0] == "=" else 2, _inline(held.pop().strip())
+        elif not line.strip():
+            following = lines[at] if at < len(lines) else ""
+            if not (held and ITEM.match(held[0]) and following.startswith("  ")):
+                yield from _flushed(held)
+        elif ITEM.match(line):
+            yield from _flushed(held)
+            held.append(line)
+        elif not (_RULE.match(line) or _DEFINITION.match(line)):
+            held.append(line)
+    yield from _flushed(held)
+
+
+def _flushed(held: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield the block of the lines held so far, if it has text, and forget them."""
+    lines = [_admonition(line) for line in held]
+    held.clear()
+    if not any(line.strip() for line in lines):
+        return
+    if lines[0].lstrip().startswith("|"):
+        rows = (" | ".join(cell.strip() for cell in line.strip().strip("|").split("|")) for line in lines)
+        text = "\n".join(map(_inline, rows))
+    elif "" in lines:  # an item with a block of code
+        text = "\n".join(map(_inline, lines))
+    else:
+        text = _inline(" ".join(line.strip().removeprefix("> ") for line in lines))
+    text = re.sub(r"^[*+] ", "- ", text.strip())
+    if text and text not in ("-", ">"):
+        yield TEXT, text
+
+
+def _admonition(line: str) -> str:
+    found = _ADMONITION.match(line)
+    return line if found is None else f"{(found[1] or found[3]).capitalize()}: {found[2] or ''}".strip()
+
+
+def _inline(text: str) -> str:
+    text = _EMPTY_LINK.sub("", _IMAGE.sub("", text))
+    text = _LINK.sub(r"\1", _LINK.sub(r"\1", text))
+    text = _ROLE.sub(lambda role: f"`{role[1].partition(' <')[0].lstrip('~!')}`", text)
+    text = _TAG.sub("", _ADDRESS.sub(r"\1", text))
+    return _ATTRIBUTES.sub("", _EMPHASIS.sub(r"\2", text)).rstrip()
