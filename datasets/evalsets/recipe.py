@@ -25,6 +25,7 @@ from ticlm.core.store import Store
 from ticlm.datasets.evalsets.ckl_probes import CklProbes
 from ticlm.datasets.evalsets.dated_facts.from_wikidata import WikidataFacts
 from ticlm.datasets.evalsets.dated_facts.kairos import KairosQuestions
+from ticlm.datasets.evalsets.dated_facts.packages import PackageFacts
 from ticlm.datasets.evalsets.dated_facts.synthetic import SyntheticDatedFacts
 from ticlm.datasets.evalsets.dated_facts.taqa import TaqaQuestions
 from ticlm.datasets.evalsets.dated_facts.world_facts import WorldFacts
@@ -82,6 +83,7 @@ AnyBuilder = Annotated[
     | TemporalWikiFiles
     | WikidataFacts
     | WorldFacts
+    | PackageFacts
     | KairosQuestions
     | TaqaQuestions,
     Field(discriminator="kind"),
