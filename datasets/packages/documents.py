@@ -8,7 +8,6 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -19,6 +18,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.extras import Extra
 from ticlm.core.periods import Calendar, Timeline
 from ticlm.core.settings import Settings
+from ticlm.core.signals import Threads
 from ticlm.core.store import Store
 from ticlm.datasets.codedocs.docstrings import docstring_pages
 from ticlm.datasets.codedocs.doctree import DocBlock
@@ -28,7 +28,7 @@ from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece
 from ticlm.datasets.packages import licences
 from ticlm.datasets.packages.markdown import markdown_blocks
 from ticlm.datasets.packages.new_text import KnownText
-from ticlm.datasets.packages.releases import Chain, ReleaseFile, chain
+from ticlm.datasets.packages.releases import ReleaseChain, ReleaseFile, chain
 from ticlm.datasets.packages.sdists import SdistPages, sdist_pages
 from ticlm.datasets.text.charset import decoded
 
@@ -75,10 +75,11 @@ class PackageDocuments(Documents):
     """Globs of the files to read: `.rst`, `.md`, `.mdx`, `.txt`, no ending, and `.py` for docstrings. They may begin at
     any folder, and `*` crosses folders."""
     exclude: tuple[str, ...] = (
-        *("test/*", "tests/*", "testing/*", "locale/*", "locales/*", "_static/*", "_templates/*", "*.egg-info/*"),
-        *("vendor/*", "_vendor/*", "vendored/*", "third_party/*", "node_modules/*", "*LICEN[CS]E*", "*AUTHORS*"),
-        *("*requirements*.txt", "CMakeLists.txt", "objects.txt", "*CODE_OF_CONDUCT*", "Makefile", "test_*.py"),
-        *("conf.py", "conftest.py", "setup.py"),
+        *("test/*", "tests/*", "testing/*", "test_*.py", "conftest.py", "conf.py", "setup.py", "_static/*"),
+        *("_templates/*", "locale/*", "locales/*", "i18n/*", "translations/*", "de/*", "es/*", "fr/*", "ja/*", "ko/*"),
+        *("pt*/*", "ru/*", "zh*/*", "vendor/*", "_vendor/*", "vendored/*", "third_party/*", "node_modules/*"),
+        *("*.egg-info/*", "*LICEN[CS]E*", "*AUTHORS*", "*CODE_OF_CONDUCT*", "*requirements*.txt", "CMakeLists.txt"),
+        *("objects.txt", "Makefile"),
     )
     """Globs of files to leave out, although `include` matches them."""
     licences: Literal["permissive", "any"] = "permissive"
@@ -116,8 +117,8 @@ class PackageDocuments(Documents):
     def read(self, piece: Piece) -> Iterator[Document | Bad | Step]:
         """Yield the documents of a package, from release to release."""
         package = piece.input.path.rpartition("/")[2]
-        found = Chain.model_validate_json(piece.input.stamp)
-        reading = _Reading(self, package)
+        found = ReleaseChain.model_validate_json(piece.input.stamp)
+        reading = _PackageReading(self, package)
         dropped = Counter(found.left)
         for release in found.releases:
             try:
@@ -153,8 +154,8 @@ class PackageDocuments(Documents):
         default = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "ticlm", FOLDER)
         return os.path.expanduser(self.cache or default)
 
-    def _chains(self, label_of: Callable[[datetime], str | None]) -> Iterator[tuple[str, Chain]]:
-        with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+    def _chains(self, label_of: Callable[[datetime], str | None]) -> Iterator[tuple[str, ReleaseChain]]:
+        with Threads(ASKED_AT_ONCE) as pool:
             for index in pool.map(lambda package: Index(self.index, package), self.packages):
                 sdists = index.sdists()
                 if sdists and all(sdist.when is None for _, sdist in sdists):
@@ -170,7 +171,7 @@ def _labels_of(calendar: Calendar) -> Callable[[datetime], str | None]:
     return label_of
 
 
-class _Reading:
+class _PackageReading:
     """The state of reading a package: what its earlier releases had, and counts of files, pages and paragraphs."""
 
     def __init__(self, rules: PackageDocuments, package: str) -> None:
