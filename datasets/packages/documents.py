@@ -7,12 +7,13 @@ import os
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from ticlm.core import paths
 from ticlm.core.accounting import Step
 from ticlm.core.errors import InputError
 from ticlm.core.extras import Extra
@@ -102,7 +103,7 @@ class PackageDocuments(Documents):
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return an input per package; its stamp lists the releases to read, with their hashes.
 
-        Raises InputError if the index does not have a package, or states no dates.
+        Raises InputError if the index does not have a package, has no sources of it, or states no dates.
         """
         return [
             Input(
@@ -110,8 +111,7 @@ class PackageDocuments(Documents):
                 size=sum(release.bytes for release in found.releases),
                 stamp=found.model_dump_json(),
             )
-            for package, found in self._chains(_labels_of(calendar))
-            if found.releases
+            for package, found in self._chains(calendar)
         ]
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Step]:
@@ -135,18 +135,19 @@ class PackageDocuments(Documents):
         yield from reading.steps()
 
     def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write `packages.json`: of each package the licence of its last release, and the files with their hashes."""
-
-        def label_of(when: datetime) -> str | None:
-            day = when.date()
-            return next((period.label for period in timeline.periods if period.start <= day < period.end), None)
-
+        """Write `packages.json`: of each package the licence of its last release, and the files with their hashes, as
+        the records of the builds name them."""
+        builds = sorted(store.files(paths.BUILDS))
+        records = [json.loads(store.read(f"{paths.BUILDS}/{name}")) for name in builds]
+        stamps = {entry["path"]: entry["stamp"] for record in records for entry in record["inputs"]}
+        ends = timeline.periods[-1].end
         listed = {}
-        for package, found in self._chains(label_of):
-            if found.releases:
-                last = sdist_pages(found.releases[-1], self._cache, self.index, (), ())
-                files = [release.model_dump(mode="json") for release in found.releases]
-                listed[package] = {"licence": last.licence, "releases": files, "left out": found.left}
+        for path, stamp in sorted(stamps.items()):
+            releases = [one for one in ReleaseChain.model_validate_json(stamp).releases if one.when.date() < ends]
+            if releases:
+                last = sdist_pages(releases[-1], self._cache, self.index, (), ())
+                files = [release.model_dump(mode="json") for release in releases]
+                listed[path.removeprefix(f"{FOLDER}/")] = {"licence": last.licence, "releases": files}
         store.write("packages.json", json.dumps(listed, indent=1).encode())
 
     @property
@@ -154,21 +155,19 @@ class PackageDocuments(Documents):
         default = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "ticlm", FOLDER)
         return os.path.expanduser(self.cache or default)
 
-    def _chains(self, label_of: Callable[[datetime], str | None]) -> Iterator[tuple[str, ReleaseChain]]:
+    def _chains(self, calendar: Calendar) -> Iterator[tuple[str, ReleaseChain]]:
+        def period_of(when: datetime) -> str | None:
+            period = calendar.place(when)
+            return None if period is None else period.label
+
         with Threads(ASKED_AT_ONCE) as pool:
             for index in pool.map(lambda package: Index(self.index, package), self.packages):
                 sdists = index.sdists()
-                if sdists and all(sdist.when is None for _, sdist in sdists):
+                if not sdists:
+                    raise InputError(f"{index.project}: {index.url} has no sources of it, only what is built")
+                if all(sdist.when is None for _, sdist in sdists):
                     raise InputError(f"{index.project}: {index.url} does not say when files were uploaded (PEP 700)")
-                yield index.project, chain(sdists, label_of, self.prereleases)
-
-
-def _labels_of(calendar: Calendar) -> Callable[[datetime], str | None]:
-    def label_of(when: datetime) -> str | None:
-        period = calendar.place(when)
-        return None if period is None else period.label
-
-    return label_of
+                yield index.project, chain(sdists, period_of, self.prereleases)
 
 
 class _PackageReading:
