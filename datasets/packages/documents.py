@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from ticlm.core import paths
 from ticlm.core.accounting import Step
 from ticlm.core.errors import InputError
 from ticlm.core.extras import Extra
 from ticlm.core.periods import Calendar, Timeline
 from ticlm.core.settings import Settings
+from ticlm.core.signals import Threads
 from ticlm.core.store import Store
 from ticlm.datasets.codedocs.docstrings import docstring_pages
 from ticlm.datasets.codedocs.doctree import DocBlock
@@ -28,7 +30,7 @@ from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece
 from ticlm.datasets.packages import licences
 from ticlm.datasets.packages.markdown import markdown_blocks
 from ticlm.datasets.packages.new_text import KnownText
-from ticlm.datasets.packages.releases import Chain, ReleaseFile, chain
+from ticlm.datasets.packages.releases import ReleaseChain, ReleaseFile, chain
 from ticlm.datasets.packages.sdists import SdistPages, sdist_pages
 from ticlm.datasets.text.charset import decoded
 
@@ -38,6 +40,7 @@ LONGEST_TITLE = 200
 SHORTEST_DOCSTRING = 8
 """Words of a paragraph of a docstring."""
 _FENCED = re.compile(r"(^ *```.*?^ *```[^\n]*$)", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(rb'"{3}.*?"{3}|\'{3}.*?\'{3}', re.DOTALL)
 _ITEM = re.compile(r"- |\d+\. ")
 
 
@@ -75,10 +78,11 @@ class PackageDocuments(Documents):
     """Globs of the files to read: `.rst`, `.md`, `.mdx`, `.txt`, no ending, and `.py` for docstrings. They may begin at
     any folder, and `*` crosses folders."""
     exclude: tuple[str, ...] = (
-        *("test/*", "tests/*", "testing/*", "locale/*", "locales/*", "_static/*", "_templates/*", "*.egg-info/*"),
-        *("vendor/*", "_vendor/*", "vendored/*", "third_party/*", "node_modules/*", "*LICEN[CS]E*", "*AUTHORS*"),
-        *("*requirements*.txt", "CMakeLists.txt", "objects.txt", "*CODE_OF_CONDUCT*", "Makefile", "test_*.py"),
-        *("conf.py", "conftest.py", "setup.py"),
+        *("test/*", "tests/*", "testing/*", "test_*.py", "conftest.py", "conf.py", "setup.py", "_static/*"),
+        *("_templates/*", "locale/*", "locales/*", "i18n/*", "translations/*", "de/*", "es/*", "fr/*", "ja/*", "ko/*"),
+        *("pt*/*", "ru/*", "zh*/*", "vendor/*", "_vendor/*", "vendored/*", "third_party/*", "node_modules/*"),
+        *("*.egg-info/*", "*LICEN[CS]E*", "*AUTHORS*", "*CODE_OF_CONDUCT*", "*requirements*.txt", "CMakeLists.txt"),
+        *("objects.txt", "Makefile"),
     )
     """Globs of files to leave out, although `include` matches them."""
     licences: Literal["permissive", "any"] = "permissive"
@@ -101,7 +105,7 @@ class PackageDocuments(Documents):
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return an input per package; its stamp lists the releases to read, with their hashes.
 
-        Raises InputError if the index does not have a package, or states no dates.
+        Raises InputError if the index does not have a package, has no sources of it, or states no dates.
         """
         return [
             Input(
@@ -109,15 +113,14 @@ class PackageDocuments(Documents):
                 size=sum(release.bytes for release in found.releases),
                 stamp=found.model_dump_json(),
             )
-            for package, found in self._chains(_labels_of(calendar))
-            if found.releases
+            for package, found in self._chains(calendar)
         ]
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Step]:
         """Yield the documents of a package, from release to release."""
         package = piece.input.path.rpartition("/")[2]
-        found = Chain.model_validate_json(piece.input.stamp)
-        reading = _Reading(self, package)
+        found = ReleaseChain.model_validate_json(piece.input.stamp)
+        reading = _PackageReading(self, package)
         dropped = Counter(found.left)
         for release in found.releases:
             try:
@@ -134,18 +137,19 @@ class PackageDocuments(Documents):
         yield from reading.steps()
 
     def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write `packages.json`: of each package the licence of its last release, and the files with their hashes."""
-
-        def label_of(when: datetime) -> str | None:
-            day = when.date()
-            return next((period.label for period in timeline.periods if period.start <= day < period.end), None)
-
+        """Write `packages.json`: of each package the licence of its last release, and the files with their hashes, as
+        the records of the builds name them."""
+        builds = sorted(store.files(paths.BUILDS))
+        records = [json.loads(store.read(f"{paths.BUILDS}/{name}")) for name in builds]
+        stamps = {entry["path"]: entry["stamp"] for record in records for entry in record["inputs"]}
+        ends = timeline.periods[-1].end
         listed = {}
-        for package, found in self._chains(label_of):
-            if found.releases:
-                last = sdist_pages(found.releases[-1], self._cache, self.index, (), ())
-                files = [release.model_dump(mode="json") for release in found.releases]
-                listed[package] = {"licence": last.licence, "releases": files, "left out": found.left}
+        for path, stamp in sorted(stamps.items()):
+            releases = [one for one in ReleaseChain.model_validate_json(stamp).releases if one.when.date() < ends]
+            if releases:
+                last = sdist_pages(releases[-1], self._cache, self.index, (), ())
+                files = [release.model_dump(mode="json") for release in releases]
+                listed[path.removeprefix(f"{FOLDER}/")] = {"licence": last.licence, "releases": files}
         store.write("packages.json", json.dumps(listed, indent=1).encode())
 
     @property
@@ -153,24 +157,22 @@ class PackageDocuments(Documents):
         default = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "ticlm", FOLDER)
         return os.path.expanduser(self.cache or default)
 
-    def _chains(self, label_of: Callable[[datetime], str | None]) -> Iterator[tuple[str, Chain]]:
-        with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+    def _chains(self, calendar: Calendar) -> Iterator[tuple[str, ReleaseChain]]:
+        def period_of(when: datetime) -> str | None:
+            period = calendar.place(when)
+            return None if period is None else period.label
+
+        with Threads(ASKED_AT_ONCE) as pool:
             for index in pool.map(lambda package: Index(self.index, package), self.packages):
                 sdists = index.sdists()
-                if sdists and all(sdist.when is None for _, sdist in sdists):
+                if not sdists:
+                    raise InputError(f"{index.project}: {index.url} has no sources of it, only what is built")
+                if all(sdist.when is None for _, sdist in sdists):
                     raise InputError(f"{index.project}: {index.url} does not say when files were uploaded (PEP 700)")
-                yield index.project, chain(sdists, label_of, self.prereleases)
+                yield index.project, chain(sdists, period_of, self.prereleases)
 
 
-def _labels_of(calendar: Calendar) -> Callable[[datetime], str | None]:
-    def label_of(when: datetime) -> str | None:
-        period = calendar.place(when)
-        return None if period is None else period.label
-
-    return label_of
-
-
-class _Reading:
+class _PackageReading:
     """The state of reading a package: what its earlier releases had, and counts of files, pages and paragraphs."""
 
     def __init__(self, rules: PackageDocuments, package: str) -> None:
@@ -184,10 +186,9 @@ class _Reading:
         left: Counter[str] = Counter()
         kept = 0
         for path, data in sdist.pages.items():
-            if self.rules.text != "all" and data in self._contents:
+            if self._is_known(path, data) and self.rules.text != "all":
                 left["as in an earlier release"] += 1
                 continue
-            self._contents.add(data)
             try:
                 blocks = page_blocks(path, data, release.version)
             except BrokenPage as broken:
@@ -201,6 +202,15 @@ class _Reading:
             yield self._document(release, sdist.licence, path, shown)
         self._files = _added(self._files, sdist.read, sdist.left)
         self._pages = _added(self._pages, kept + sum(left.values()), left)
+
+    def _is_known(self, path: str, data: bytes) -> bool:
+        """Return whether an earlier page had the same bytes: of a Python file, its strings in three quotes, as code
+        changes with every release, and to parse it is most of the work."""
+        parts = [found[0] for found in _QUOTED.finditer(data)] if path.endswith(".py") else []
+        hashes = {hashlib.blake2b(part, digest_size=16).digest() for part in parts or [data]}
+        known = hashes <= self._contents
+        self._contents |= hashes
+        return known
 
     def _shown(self, blocks: Sequence[DocBlock]) -> Sequence[DocBlock]:
         """Return the paragraphs of a page that its document has. Code comes with the paragraph before it."""

@@ -30,14 +30,16 @@ class ReleaseFile(Settings):
     bytes: int = 0
 
 
-class Chain(Settings):
+class ReleaseChain(Settings):
     """Releases of a package in the order in which they are read, and the counts of those that are not, by reason."""
 
     releases: tuple[ReleaseFile, ...]
     left: dict[str, int]
 
 
-def chain(sdists: list[tuple[Version, Sdist]], period_of: Callable[[datetime], str | None], prereleases: bool) -> Chain:
+def chain(
+    sdists: list[tuple[Version, Sdist]], period_of: Callable[[datetime], str | None], prereleases: bool
+) -> ReleaseChain:
     """Return the releases of a package to read: of each period the one with the highest version, if it is higher than
     all that were uploaded before.
 
@@ -66,4 +68,6 @@ def chain(sdists: list[tuple[Version, Sdist]], period_of: Callable[[datetime], s
             chosen[label] = ReleaseFile(
                 version=str(version), when=when, url=sdist.url, sha256=sdist.sha256, bytes=sdist.bytes
             )
-    return Chain(releases=tuple(chosen.values()), left={why: count for why, count in sorted(left.items()) if count})
+    return ReleaseChain(
+        releases=tuple(chosen.values()), left={why: count for why, count in sorted(left.items()) if count}
+    )
