@@ -97,7 +97,11 @@ class HubDocuments(Documents):
                 f"{self.path} has moved since this corpus was built of it: from commit {before[:12]} to {commit[:12]}"
             )
             warnings.warn(line, TiclmWarning, stacklevel=2)
-        return self.model_copy(update={"revision": commit or None})
+        return self.pinned()
+
+    def pinned(self) -> HubDocuments:
+        """Return these settings with the commit that the revision is now; of a local folder, as they are."""
+        return self.model_copy(update={"revision": repository.commit_of(self.path, self.revision) or None})
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return an input for each file that is read, ordered by path. Raises InputError if the data set cannot be
@@ -151,8 +155,11 @@ class HubDocuments(Documents):
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
         """Yield a Document or a Bad for each row that is read, in order. A part of a file that is broken is one Bad."""
         place = _Place.of(piece.input.path)
-        outcomes = self._outcomes(piece, place)
-        yield from share.kept(outcomes, self.per_period, place.budgets) if self.per_period else outcomes
+        if self.per_period is None:
+            yield from self._outcomes(piece, place, None)
+        else:
+            purse = share.Purse(self.per_period, place.budgets)
+            yield from share.kept(self._outcomes(piece, place, purse), purse)
 
     def beside(self, store: Store, timeline: Timeline) -> None:
         """Record of which commits of the data set the corpus is made."""
@@ -161,8 +168,8 @@ class HubDocuments(Documents):
         if commit and commit not in before[-1:]:
             store.write(RECORD, json.dumps({"path": self.path, "commits": [*before, commit]}, indent=1).encode())
 
-    def _outcomes(self, piece: Piece, place: _Place) -> Iterator[Document | Bad | Skipped]:
-        for number, record in self._records(piece.input, piece.start, piece.end):
+    def _outcomes(self, piece: Piece, place: _Place, purse: share.Purse | None) -> Iterator[Document | Bad | Skipped]:
+        for number, record in self._records(piece.input, piece.start, piece.end, purse):
             where = f"{place.file}:{number}"
             if isinstance(record, BadRecord):
                 yield Bad(record.reason, where, lost=record.lost)
@@ -178,7 +185,7 @@ class HubDocuments(Documents):
         return found if inside else Skipped(OUTSIDE.format(self.within), found.timestamp)
 
     def _records(
-        self, entry: Input, start: int, end: int | None, look: bool = False
+        self, entry: Input, start: int, end: int | None, purse: share.Purse | None = None, look: bool = False
     ) -> Iterator[tuple[int, Record | BadRecord]]:
         """Yield the rows of a file or a range of it, each with the names of where it is. A `look` fetches little
         of what it does not read."""
@@ -188,8 +195,8 @@ class HubDocuments(Documents):
         if self.fields.timestamp.startswith(HUB):
             kind = self.fields.timestamp.removeprefix(HUB)
             where["date"] = f"{self._days(place.named(kind), kind).start:%Y-%m-%d}"
-        if place.file.endswith(".parquet") and (place.budgets or look):
-            rows = parquet.rows(url, columns, self._read_fields, place.file, place.budgets, self.seed)
+        if place.file.endswith(".parquet") and (purse is not None or look):
+            rows = parquet.rows(url, columns, self._read_fields, (self.seed, place.file), purse)
         else:
             rows = formats.rows(url, start, end, columns)
         for number, record in rows:

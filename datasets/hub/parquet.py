@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from ticlm.core.errors import InputError
-from ticlm.core.periods import span
 from ticlm.datasets.hub import share
 from ticlm.datasets.io import records
 from ticlm.datasets.io.documents import Fields
@@ -20,28 +19,27 @@ TAIL = 8
 
 
 def rows(
-    url: str, columns: Sequence[str], fields: Fields, path: str, budgets: share.Budgets, seed: int
+    url: str, columns: Sequence[str], fields: Fields, key: tuple[int, str], purse: share.Purse | None
 ) -> Iterator[tuple[int, Record | BadRecord]]:
-    """Yield (row, record) of the row groups that may hold text of the periods with a budget, in the order of
-    sha256(seed, path, number); of all of them without budgets. Only what is asked for is fetched."""
+    """Yield (row, record) of the row groups that may hold text that the purse still pays for, in the order of the
+    sha256 of `key` (seed and path) and their number; of all of them without a purse. Only what is read is fetched."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    spans = share.Spans(sorted(budgets, key=span))
     try:
         with opened(url, thrifty=True) as raw:
             metadata = _footer(raw)
             file = pq.ParquetFile(raw, metadata=metadata, page_checksum_verification=True)
+            labels: list[share.Labels] = []
             before = [0]
             for group in range(metadata.num_row_groups):
+                labels.append(share.group_labels(metadata, group, fields, purse.spans) if purse is not None else ())
                 before.append(before[-1] + metadata.row_group(group).num_rows)
-            groups = [
-                group
-                for group in range(metadata.num_row_groups)
-                if not budgets or share.group_labels(metadata, group, fields, spans)
-            ]
-            for group in sorted(groups, key=lambda group: share.order(seed, path, group)):
-                yield from records.group_rows(file, group, columns, before[group])
+            if purse is not None:
+                purse.mixed = all(len(mine) == len(purse.spans.labels) for mine in labels)
+            for group in sorted(range(metadata.num_row_groups), key=lambda group: share.order(*key, group)):
+                if purse is None or not purse.closed.issuperset(labels[group]):
+                    yield from records.group_rows(file, group, columns, before[group])
     except Unreachable:
         raise
     except (pa.ArrowException, OSError) as error:

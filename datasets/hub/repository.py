@@ -90,14 +90,18 @@ def files(path: str, commit: str, configs: Sequence[str], split: str) -> list[Hu
     base = f"{SCHEME}{path}@{commit}" if commit else os.path.abspath(os.path.expanduser(path))
     known = _heard(path, None, "reading its card", lambda: _configs(path, commit, base))
     found: list[HubFile] = []
-    for config in _chosen(path, known, configs):
+    seen: set[str] = set()
+    # The default config often has the files of all others: each file is one of the config that names it best.
+    for config in sorted(_chosen(path, known, configs), key="default".__eq__):
         splits = _heard(path, None, f"listing {config}", partial(_splits, known[config], base))
         wanted = [name for name in splits if fnmatchcase(name, split)]
         if not wanted:
             raise InputError(f"documents.split: {path} ({config}) has no split {split}; there are {', '.join(splits)}")
         for name in wanted:
             listed = _heard(path, None, f"listing {config}", partial(_resolved, splits[name], base))
-            found += (HubFile(*file, config, name) for file in listed if file[0].endswith(SUFFIXES))
+            fresh = [file for file in listed if file[0].endswith(SUFFIXES) and file[0] not in seen]
+            seen.update(file[0] for file in fresh)
+            found += (HubFile(*file, config, name) for file in fresh)
     if not found:
         raise InputError(f"documents.path: {path} has no file of a known format; formats are {', '.join(SUFFIXES)}")
     return sorted(found)

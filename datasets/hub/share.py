@@ -171,29 +171,42 @@ class Spans:
         return [label for label, (start, end) in zip(self.labels, self._spans) if start <= last and first < end]
 
 
-def kept(
-    outcomes: Iterable[Document | Bad | Skipped], cap: Cap, budgets: Budgets
-) -> Iterator[Document | Bad | Skipped]:
-    """Yield the documents of a file as long as they fit into the budget of their period, and end once all budgets are
-    used up, or as much was read as they allow together. The first document that does not fit closes its period."""
-    spans = Spans(sorted(budgets, key=span))
-    left = dict(budgets)
-    closed = {label for label, size in budgets.items() if not size}
-    seen, most = 0, sum(budgets.values())
+class Purse:
+    """What may still be read of a file for each period. A document that does not fit closes its period.
+
+    `mixed`: nothing but the rows tells which of them are of which period. Then no more is read in all than the budgets
+    allow together, so that a period that is rare in the file does not have all of it read.
+    """
+
+    def __init__(self, cap: Cap, budgets: Budgets) -> None:
+        self.cap, self.left = cap, dict(budgets)
+        self.spans = Spans(sorted(budgets, key=span))
+        self.closed = {label for label, size in budgets.items() if not size}
+        self.mixed = True
+        self._unseen = sum(budgets.values())
+
+    @property
+    def empty(self) -> bool:
+        return len(self.closed) == len(self.left) or (self.mixed and self._unseen <= 0)
+
+    def pays(self, document: Document, label: str) -> bool:
+        """Return whether a document of this period fits, and take it off."""
+        size = self.cap.size(document)
+        self._unseen -= size
+        if label in self.closed or size > self.left[label]:
+            self.closed.add(label)
+            return False
+        self.left[label] -= size
+        return True
+
+
+def kept(outcomes: Iterable[Document | Bad | Skipped], purse: Purse) -> Iterator[Document | Bad | Skipped]:
+    """Yield the documents of a file that its budgets pay for, and end once these are used up."""
     for outcome in outcomes:
-        label = spans.of(outcome.timestamp) if isinstance(outcome, Document) else None
-        if not isinstance(outcome, Document) or label is None:
+        label = purse.spans.of(outcome.timestamp) if isinstance(outcome, Document) else None
+        if not isinstance(outcome, Document) or label is None or purse.pays(outcome, label):
             yield outcome
-            continue
-        size = cap.size(outcome)
-        seen += size
-        if label in closed or size > left[label]:
-            closed.add(label)
-            if len(closed) == len(budgets):
-                return
+        elif not purse.empty:
             yield Skipped(OVER, outcome.timestamp)
-        else:
-            left[label] -= size
-            yield outcome
-        if seen >= most:
+        if purse.empty:
             return

@@ -6,12 +6,16 @@ import gzip
 import io
 import json
 import random
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hubserver import Files
+
+from ticlm.core.corpus import Corpus
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]
 
@@ -74,7 +78,7 @@ def fineweb2(languages: Sequence[str], months: Sequence[str], rows: int = 12) ->
                 for row in range(rows):
                     name = f"{language} {split} {month} {row}"
                     made.append(
-                        {"text": text(name), "id": name, "dump": "CC-MAIN-2024-10", "url": f"u/{name}"}
+                        {"text": text(name, 200), "id": name, "dump": "CC-MAIN-2024-10", "url": f"u/{name}"}
                         | {"date": f"{month}-{row + 1:02d}T00:00:00Z", "language": language[:3]}
                     )
             found[f"data/{language}/{split}/000_00000.parquet"] = parquet(made, rows, statistics=True)
@@ -121,4 +125,14 @@ def ppl(years: Sequence[int], rows: int = 12) -> Files:
             for row in range(rows)
         ]
         found[f"data/{year % 100:02d}-00000-of-00001.parquet"] = parquet(made)
+    return found
+
+
+def marks(corpus: Corpus) -> dict[str, set[str]]:
+    """The documents of each period whose beginning is in the corpus's rows."""
+    found = {}
+    for label in corpus.periods:
+        rows = corpus.rows(label, "train")
+        texts = [corpus.tokenizer().decode(row) for row in rows.take(np.arange(len(rows)))["tokens"]]
+        found[label] = {mark for text in texts for mark in re.findall(r"\[([^][]+)\]", text)}
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +11,9 @@ from typing import Any
 import builds
 import hubserver
 import hubsets
-import numpy as np
 import pytest
 from hubserver import HubServer
+from hubsets import marks
 
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import TiclmWarning
@@ -44,7 +43,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def web() -> hubserver.Files:
-    return hubsets.fineweb(CONFIGS, files=2, groups=12, rows=5, words=300)
+    return hubsets.fineweb(CONFIGS, files=2, groups=6, rows=10, words=300)
 
 
 @pytest.fixture
@@ -78,19 +77,9 @@ def built(root: Path, name: str = "web", **changes: Any) -> Corpus:
     return build.build(parse(CorpusRecipe, settings, "recipe"), str(root))
 
 
-def marks(corpus: Corpus) -> dict[str, set[str]]:
-    """The documents of each period whose beginning is in the corpus's rows."""
-    found = {}
-    for label in corpus.periods:
-        rows = corpus.rows(label, "train")
-        texts = [corpus.tokenizer().decode(row) for row in rows.take(np.arange(len(rows)))["tokens"]]
-        found[label] = {mark for text in texts for mark in re.findall(r"\[(CC-MAIN[-\d ]*)\]", text)}
-    return found
-
-
 def test_of_twenty_configs_about_what_a_cap_needs_is_read_and_a_larger_cap_adds_to_it(server: HubServer) -> None:
     reads: list[set[str]] = []
-    for tokens in (10_000, 15_000, 30_000):
+    for tokens in (20_000, 25_000, 50_000):
         before = server.data_sent
         found = read(documents(per_period={"tokens": tokens}))
         need = 20 * 4 * tokens
