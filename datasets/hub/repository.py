@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ticlm.core.errors import InputError, in_one_line
 from ticlm.datasets.io import formats, records, whole_files
@@ -21,6 +21,7 @@ SHOWN = 8
 FIRST_TRIES = 4
 """How often a hub is asked that has never answered: its address may be wrong."""
 SCHEME = "hf://datasets/"
+T = TypeVar("T")
 
 
 class HubFile(NamedTuple):
@@ -60,7 +61,7 @@ def commit_of(path: str, revision: str | None) -> str:
         HfApi().auth_check(path, repo_type="dataset")
         return str(HfApi().dataset_info(path, revision=revision, expand=["sha"]).sha)
 
-    return str(_heard(path, revision, "asking for its commit", asked, most=FIRST_TRIES))
+    return _heard(path, revision, "asking for its commit", asked, most=FIRST_TRIES)
 
 
 def url_of(path: str, commit: str) -> str:
@@ -101,7 +102,7 @@ def files(path: str, commit: str, configs: Sequence[str], split: str) -> list[Hu
             listed = _heard(path, None, f"listing {config}", partial(_resolved, splits[name], base))
             fresh = [file for file in listed if file[0].endswith(SUFFIXES) and file[0] not in seen]
             seen.update(file[0] for file in fresh)
-            found += (HubFile(*file, config, name) for file in fresh)
+            found += (HubFile(*file, config=config, split=name) for file in fresh)
     if not found:
         raise InputError(f"documents.path: {path} has no file of a known format; formats are {', '.join(SUFFIXES)}")
     return sorted(found)
@@ -175,7 +176,7 @@ def _resolved(patterns: Sequence[str], base: str) -> list[tuple[str, int, str]]:
     return list(found.values())
 
 
-def _heard(path: str, revision: str | None, what: str, action: Any, most: int | None = None) -> Any:
+def _heard(path: str, revision: str | None, what: str, action: Callable[[], T], most: int | None = None) -> T:
     """Return what the hub answers. Raises InputError, in one line, for what goes wrong."""
     from huggingface_hub import constants, errors, utils
 

@@ -57,15 +57,21 @@ def fineweb(
             made = []
             for row in range(groups * rows):
                 name = f"{crawl} {file} {row}"
-                about = {"text": text(name, words), "id": f"<urn:uuid:{name}>", "dump": crawl, "url": f"u/{name}"}
-                about |= {"file_path": "s3://commoncrawl/x", "language": "en", "language_score": 0.9, "token_count": 99}
+                about: dict[str, Any] = {"text": text(name, words), "id": f"<urn:uuid:{name}>", "dump": crawl}
+                about |= {
+                    "url": f"u/{name}",
+                    "file_path": "s3://x",
+                    "language": "en",
+                    "language_score": 0.9,
+                    "token_count": 99,
+                }
                 about |= {"score": 3.1, "int_score": 3} if edu else {"date": "2024-02-20T22:52:17Z"}
                 made.append(about)
             found[f"data/{crawl}/000_{file:05d}.parquet"] = parquet(made, rows)
     return found
 
 
-def fineweb2(languages: Sequence[str], months: Sequence[str], rows: int = 12) -> Files:
+def fineweb2(languages: Sequence[str], months: Sequence[str], rows: int = 12, statistics: bool = True) -> Files:
     """Return the files of FineWeb-2: a config for each language, dates in a column, in each row group those of a
     month."""
     found: Files = {
@@ -81,7 +87,7 @@ def fineweb2(languages: Sequence[str], months: Sequence[str], rows: int = 12) ->
                         {"text": text(name, 200), "id": name, "dump": "CC-MAIN-2024-10", "url": f"u/{name}"}
                         | {"date": f"{month}-{row + 1:02d}T00:00:00Z", "language": language[:3]}
                     )
-            found[f"data/{language}/{split}/000_00000.parquet"] = parquet(made, rows, statistics=True)
+            found[f"data/{language}/{split}/000_00000.parquet"] = parquet(made, rows, statistics)
     return found
 
 

@@ -137,3 +137,40 @@ def test_a_revision_that_has_moved_is_told_in_a_line_and_only_what_is_new_is_rea
     }
     recorded = "".join(path.read_text() for path in tmp_path.rglob("*.json"))
     assert "hf_open" not in recorded and "Bearer" not in recorded
+
+
+SPAN = Calendar(initial="202301", last="202304")
+YEAR = Calendar(initial="202301", last="202312")
+
+
+@pytest.mark.parametrize(
+    ("files", "settings", "calendar"),
+    [
+        (
+            hubsets.ccnews((2023,)),
+            {"within": "file", "fields": {"text": "plain_text", "timestamp": "published_date"}},
+            YEAR,
+        ),
+        (hubsets.fineweb2(("dan_Latn",), ("2023-01", "2023-02", "2023-04")), {"fields": {"timestamp": "date"}}, SPAN),
+        (hubsets.fineweb2(("dan_Latn",), ("2023-03",), statistics=False), {"fields": {"timestamp": "date"}}, SPAN),
+    ],
+)
+@pytest.mark.parametrize("unit", ["documents", "bytes"])
+def test_a_larger_cap_adds_to_every_period_of_json_lines_and_of_dates_in_a_column(
+    server: HubServer, files: hubserver.Files, settings: dict[str, Any], calendar: Calendar, unit: str
+) -> None:
+    server.repository("org/dated").push(files)
+    before: set[str] = set()
+    for cap in (1, 2, 5, 100):
+        most = cap * (800 if unit == "bytes" else 1)
+        reader = documents(**{"path": "org/dated", "configs": "*", "per_period": {unit: most}} | settings)
+        taken = Counter[str]()
+        texts: set[str] = set()
+        for entry in reader.inputs(calendar):
+            for one in reader.read(reader.pieces(entry)[0]):
+                if isinstance(one, Document) and (period := calendar.place(one.timestamp)) is not None:
+                    taken[period.label] += len(one.text.encode()) if unit == "bytes" else 1
+                    texts.add(one.text)
+        assert texts >= before and all(size <= most for size in taken.values())
+        before = texts
+    assert len(before) > 8
