@@ -120,7 +120,7 @@ class HubDocuments(Documents):
 
     def pieces(self, entry: Input) -> list[Piece]:
         """Cut a file that is read whole into ranges; under a cap, the order of its row groups is that of a hash."""
-        place = _Place.of(entry.path)
+        place = PlaceInSet.of(entry.path)
         cuts = [(0, None)] if place.budgets else formats.stretches(self._url(place), entry.size)
         return [Piece(input=entry, start=start, end=end) for start, end in cuts]
 
@@ -129,7 +129,7 @@ class HubDocuments(Documents):
         as its first row. It names the columns there are."""
         if not inputs:
             return
-        place = _Place.of(inputs[0].path)
+        place = PlaceInSet.of(inputs[0].path)
         seen: list[Record] = []
 
         def first() -> Iterator[Record]:
@@ -148,13 +148,13 @@ class HubDocuments(Documents):
         found = self._read_fields.document(seen[-1], "") if seen else None
         if self.per_period is not None and isinstance(found, Document):
             size = self.per_period.size(found)
-            if size > max(max(_Place.of(entry.path).budgets.values()) for entry in inputs):
+            if size > max(max(PlaceInSet.of(entry.path).budgets.values()) for entry in inputs):
                 what = f"the first row of {place.file} has {size:,} {'document' if size == 1 else 'bytes'}"
                 raise InputError(f"documents.per_period: {self.per_period} leaves no file as much as a row; {what}")
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
         """Yield a Document or a Bad for each row that is read, in order. A part of a file that is broken is one Bad."""
-        place = _Place.of(piece.input.path)
+        place = PlaceInSet.of(piece.input.path)
         if self.per_period is None:
             yield from self._outcomes(piece, place, None)
         else:
@@ -168,7 +168,9 @@ class HubDocuments(Documents):
         if commit and commit not in before[-1:]:
             store.write(RECORD, json.dumps({"path": self.path, "commits": [*before, commit]}, indent=1).encode())
 
-    def _outcomes(self, piece: Piece, place: _Place, purse: share.Purse | None) -> Iterator[Document | Bad | Skipped]:
+    def _outcomes(
+        self, piece: Piece, place: PlaceInSet, purse: share.Purse | None
+    ) -> Iterator[Document | Bad | Skipped]:
         for number, record in self._records(piece.input, piece.start, piece.end, purse):
             where = f"{place.file}:{number}"
             if isinstance(record, BadRecord):
@@ -176,7 +178,7 @@ class HubDocuments(Documents):
             else:
                 yield self._outcome(record, place, where)
 
-    def _outcome(self, record: Record, place: _Place, where: str) -> Document | Bad | Skipped:
+    def _outcome(self, record: Record, place: PlaceInSet, where: str) -> Document | Bad | Skipped:
         found = self._read_fields.document(record, where)
         if self.within is None or found.timestamp is None:
             return found
@@ -189,7 +191,7 @@ class HubDocuments(Documents):
     ) -> Iterator[tuple[int, Record | BadRecord]]:
         """Yield the rows of a file or a range of it, each with the names of where it is. A `look` fetches little
         of what it does not read."""
-        place = _Place.of(entry.path)
+        place = PlaceInSet.of(entry.path)
         url, columns = self._url(place), [name for name in self._read_fields.names() if not name.startswith(HUB)]
         where = place.record()
         if self.fields.timestamp.startswith(HUB):
@@ -209,7 +211,7 @@ class HubDocuments(Documents):
             return self.fields
         return self.fields.model_copy(update={"timestamp": f"{HUB}date", "timestamp_format": None})
 
-    def _url(self, place: _Place) -> str:
+    def _url(self, place: PlaceInSet) -> str:
         return repository.url_of(place.file, repository.commit_of(self.path, self.revision))
 
     def _files(self, calendar: Calendar) -> Iterator[tuple[HubFile, tuple[str, ...] | None]]:
@@ -223,7 +225,7 @@ class HubDocuments(Documents):
             if kind is None:
                 yield file, None
                 continue
-            name = _Place(file.path, file.config, file.split).named(kind)
+            name = PlaceInSet(file.path, file.config, file.split).named(kind)
             days = self._days(name, kind)
             labels = days.labels(calendar)
             if self.within is None and len(labels) > 1:
@@ -264,7 +266,7 @@ class HubIdentity(Settings):
     dates: tuple[tuple[str, str], ...]
 
 
-class _Place(NamedTuple):
+class PlaceInSet(NamedTuple):
     """A file, where it is in the data set, and what may be read of it; as the path of an Input says."""
 
     file: str
@@ -273,11 +275,11 @@ class _Place(NamedTuple):
     budgets: Mapping[str, int] = {}
 
     @staticmethod
-    def of(path: str) -> _Place:
+    def of(path: str) -> PlaceInSet:
         file, _, rest = path.rpartition("#")
         config, split, *share = rest.split("/")
         budgets = [part.split(":") for part in share[0].split(",")] if share else []
-        return _Place(file, config, split, {label: int(size) for label, size in budgets})
+        return PlaceInSet(file, config, split, {label: int(size) for label, size in budgets})
 
     def named(self, kind: str) -> str:
         return {"config": self.config, "split": self.split, "file": self.file.rpartition("/")[2]}[kind]

@@ -12,7 +12,6 @@ import hashlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from typing import Any
 
@@ -20,6 +19,7 @@ from pydantic import Field, model_validator
 
 from ticlm.core.periods import span
 from ticlm.core.settings import Settings
+from ticlm.core.signals import Threads, result_of
 from ticlm.datasets.hub.repository import HubFile
 from ticlm.datasets.io import dates
 from ticlm.datasets.io.documents import Bad, Document, Fields, Skipped
@@ -104,8 +104,9 @@ def plan(
         scale = {label: shares[label] / total for label, total in given_in_all.items() if total and left[label] > 0}
         return [(file, {label: size * scale.get(label, 1) for label, size in given.items()}) for file, given in found]
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        taken = [one for part in pool.map(chosen, of_config.values()) for one in part]
+    with Threads(AT_ONCE) as pool:
+        parts = [pool.submit(chosen, mine) for mine in of_config.values()]
+        taken = [one for part in parts for one in result_of(part)]
     budgets = [(file, {label: int(size + 1e-6) for label, size in given.items()}) for file, given in taken]
     return [(file, given) for file, given in budgets if any(given.values())]
 
