@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 from pydantic import model_validator
 
@@ -13,8 +13,9 @@ from ticlm.core.errors import InputError, TiclmWarning
 from ticlm.core.periods import Calendar, Label, Timeline, span
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
-from ticlm.datasets.hub import names, parquet, repository, share
+from ticlm.datasets.hub import names, parquet, places, repository, share
 from ticlm.datasets.hub.names import Days
+from ticlm.datasets.hub.places import NAMED, PlaceInSet
 from ticlm.datasets.hub.repository import HubFile
 from ticlm.datasets.io import formats
 from ticlm.datasets.io.documents import Bad, Document, Documents, Fields, Input, Piece, Skipped
@@ -23,7 +24,6 @@ from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.io.records import BadRecord, Record
 
 HUB = "hub."
-NAMED = ("config", "split", "file")
 RECORD = "hub.json"
 """In the corpus's folder: the data set, and the commits that it was built of."""
 OUTSIDE = "a date that its {} does not allow"
@@ -112,7 +112,7 @@ class HubDocuments(Documents):
         else:
             known = [(file, labels if labels is not None else _all_of(calendar)) for file, labels in files]
             found = share.plan(known, self.per_period, self.seed, self._weighed)
-        return sorted((_input(file, budgets) for file, budgets in found), key=lambda entry: entry.path)
+        return sorted((places.entry(file, budgets) for file, budgets in found), key=lambda entry: entry.path)
 
     def count_outside(self, calendar: Calendar) -> int:
         """Return how many files hold nothing of the calendar, by the names of their configs, splits or themselves."""
@@ -193,7 +193,7 @@ class HubDocuments(Documents):
         of what it does not read."""
         place = PlaceInSet.of(entry.path)
         url, columns = self._url(place), [name for name in self._read_fields.names() if not name.startswith(HUB)]
-        where = place.record()
+        where, keys = place.record(), formats.keys_of(place.file)
         if self.fields.timestamp.startswith(HUB):
             kind = self.fields.timestamp.removeprefix(HUB)
             where["date"] = f"{self._days(place.named(kind), kind).start:%Y-%m-%d}"
@@ -202,7 +202,7 @@ class HubDocuments(Documents):
         else:
             rows = formats.rows(url, start, end, columns)
         for number, record in rows:
-            yield number, record if isinstance(record, BadRecord) else {**record, "hub": where}
+            yield number, record if isinstance(record, BadRecord) else {**keys, **record, "hub": where}
 
     @property
     def _read_fields(self) -> Fields:
@@ -212,7 +212,13 @@ class HubDocuments(Documents):
         return self.fields.model_copy(update={"timestamp": f"{HUB}date", "timestamp_format": None})
 
     def _url(self, place: PlaceInSet) -> str:
-        return repository.url_of(place.file, repository.commit_of(self.path, self.revision))
+        return repository.url_of(place.file, self._commit)
+
+    @property
+    def _commit(self) -> str:
+        """The commit of these settings; only a branch or a tag is asked for, as each process of a build would."""
+        pinned = self.revision is not None and repository.COMMIT.fullmatch(self.revision)
+        return str(self.revision) if pinned else repository.commit_of(self.path, self.revision)
 
     def _files(self, calendar: Calendar) -> Iterator[tuple[HubFile, tuple[str, ...] | None]]:
         """Yield every file of the chosen configs and splits, with the periods that it may hold; None if rows tell."""
@@ -248,7 +254,7 @@ class HubDocuments(Documents):
         assert self.per_period is not None
         found: Mapping[str, float] | None = None
         if file.path.endswith(".parquet"):
-            url = repository.url_of(file.path, repository.commit_of(self.path, self.revision))
+            url = repository.url_of(file.path, self._commit)
             try:
                 found = parquet.weights(url, self._read_fields, labels, self.per_period)
             except Unreachable as error:
@@ -264,35 +270,6 @@ class HubIdentity(Settings):
     seed: int
     within: str | None
     dates: tuple[tuple[str, str], ...]
-
-
-class PlaceInSet(NamedTuple):
-    """A file, where it is in the data set, and what may be read of it; as the path of an Input says."""
-
-    file: str
-    config: str
-    split: str
-    budgets: Mapping[str, int] = {}
-
-    @staticmethod
-    def of(path: str) -> PlaceInSet:
-        file, _, rest = path.rpartition("#")
-        config, split, *share = rest.split("/")
-        budgets = [part.split(":") for part in share[0].split(",")] if share else []
-        return PlaceInSet(file, config, split, {label: int(size) for label, size in budgets})
-
-    def named(self, kind: str) -> str:
-        return {"config": self.config, "split": self.split, "file": self.file.rpartition("/")[2]}[kind]
-
-    def record(self) -> dict[str, Any]:
-        names_of = {kind: self.named(kind) for kind in NAMED}
-        return {**names_of, "language": names.without_date(self.config)}
-
-
-def _input(file: HubFile, budgets: share.Budgets) -> Input:
-    """Return the input for a file: `PATH#CONFIG/SPLIT`, and under a cap `/PERIOD:SIZE,…` behind that."""
-    share = ("/" + ",".join(f"{label}:{size}" for label, size in budgets.items())) if budgets else ""
-    return Input(path=f"{file.path}#{file.config}/{file.split}{share}", size=file.size, stamp=file.stamp)
 
 
 def _all_of(calendar: Calendar) -> tuple[str, ...]:

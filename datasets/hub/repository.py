@@ -16,6 +16,7 @@ from ticlm.datasets.io.fetching import Unreachable, opened, tried
 SUFFIXES = (*records.SUFFIXES, *formats.TABLES, *whole_files.SUFFIXES)
 """Endings of files of records; other files of a data set explain it."""
 NAME = re.compile(r"[\w.-]+/[\w.-]+")
+COMMIT = re.compile(r"[0-9a-f]{40}")
 SHOWN = 8
 """Most configs that an error names."""
 FIRST_TRIES = 4

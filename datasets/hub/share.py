@@ -139,7 +139,7 @@ def group_labels(metadata: Any, group: int, fields: Fields, spans: Spans) -> Lab
         return spans.labels
     try:
         first, last = (dates.parser(fields.timestamp_format)(value).date() for value in (stats.min, stats.max))
-    except ValueError:
+    except (ValueError, TypeError):
         return spans.labels
     return spans.between(first, last)
 
