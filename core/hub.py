@@ -4,7 +4,8 @@ A name is resolved to a commit. The files that a model needs are fetched into th
 of links to them is made in its cache of assets: it has the same files wherever it is made, while other programs fetch
 others of the same commit, and a subfolder may lack the tokenizer that lies at the root.
 
-HF_ENDPOINT, HF_HOME, HF_TOKEN and HF_HUB_OFFLINE count as that library's users know them. No other file imports it.
+HF_ENDPOINT, HF_HOME, HF_TOKEN and HF_HUB_OFFLINE count as that library's users know them. Of data sets
+`ticlm.datasets.hub` knows.
 """
 
 from __future__ import annotations

@@ -64,3 +64,5 @@ def _answers(error: BaseException) -> Iterator[object]:
         response = getattr(one, "response", None)
         if isinstance(response, dict):
             yield response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        else:  # of huggingface_hub
+            yield getattr(response, "status_code", None)

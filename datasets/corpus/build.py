@@ -28,7 +28,7 @@ from ticlm.datasets.corpus.ledger.warnings import out_of_reach
 from ticlm.datasets.corpus.periods_build import PeriodsBuild
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.scan_index import ScanIndex
-from ticlm.datasets.io.documents import Input
+from ticlm.datasets.io.documents import Documents, Input
 from ticlm.datasets.io.executor import Executor, executing, large_corpus, reported
 
 INPUTS = 4096
@@ -49,6 +49,8 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
     extras.check(recipe)
     store = Store(Store(store_root).uri(paths.corpus(recipe.id)))
     _same_recipe(store, recipe)
+    if isinstance(recipe.documents, Documents):
+        recipe = recipe.model_copy(update={"documents": recipe.documents.settled(store)})
     staged = f"staging/{recipe.identity[:16]}-{staging.FORMAT}"
     history = BuildHistory.of(store, recipe)
     waiting = build_records.unfinished_plan(store, staged)

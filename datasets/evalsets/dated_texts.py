@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ticlm.core.accounting import Step
 from ticlm.core.examples import Example
@@ -18,6 +18,7 @@ from ticlm.core.periods import Calendar, Period
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.smallest import ALL, Smallest
+from ticlm.datasets.hub.documents import HubDocuments
 from ticlm.datasets.io.buckets import Buckets
 from ticlm.datasets.io.documents import Document, Documents, Fields, Input, Piece
 from ticlm.datasets.io.file_documents import FileDocuments
@@ -31,13 +32,15 @@ OUTSIDE = "in no period of the set"
 class DatedTexts(Settings):
     """A sample of the documents of each period of some files, as whole texts. `about.date` is the day of each.
 
-    Files are read as those of a corpus (`kind: files`), by the same `fields`. A period of the set stands once it is
-    built.
+    Files are read as those of a corpus (`kind: files`), by the same `fields`; or a data set of the `hub` is. A period
+    of the set stands once it is built.
     """
 
     kind: Literal["dated-texts"] = "dated-texts"
-    paths: Patterns = Field(min_length=1)
+    paths: Patterns = ()
     """Files, globs, or folders (all files of a known format below them), local or remote."""
+    hub: HubDocuments | None = None
+    """A data set of the hub, in place of `paths` and `fields`."""
     fields: Fields = Fields()
     """Names of the records' fields, and how their dates are written."""
     periods: Calendar
@@ -47,21 +50,33 @@ class DatedTexts(Settings):
     chars: int = Field(4000, gt=0)
     """Most characters that are kept of a document, from its beginning."""
 
+    @model_validator(mode="after")
+    def _one_place(self) -> DatedTexts:
+        if bool(self.paths) == (self.hub is not None):
+            raise ValueError("give paths (files) or hub (a data set of the hub)")
+        return self
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | (frozenset({"hub"}) if self.hub is None else frozenset())
+
     @property
     def identity(self) -> Settings:
-        return self.model_copy(update={"paths": ("",)})
+        if self.hub is None:
+            return self.model_copy(update={"paths": ("",)})
+        return HubTexts(texts=self.model_copy(update={"paths": ("",), "hub": None}), hub=self.hub.identity)
 
     @property
-    def _files(self) -> FileDocuments:
-        return FileDocuments(paths=self.paths, fields=self.fields)
+    def _reader(self) -> Documents:
+        return FileDocuments(paths=self.paths, fields=self.fields) if self.hub is None else self.hub.pinned()
 
     def inputs(self) -> list[Input]:
-        return self._files.inputs(self.periods)
+        return self._reader.inputs(self.periods)
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:
-        self._files.check(context.inputs)
+        reader = self._reader
+        reader.check(context.inputs)
         timeline = self.periods.timeline()
-        sample = TextSample(self._files, self.periods, frozenset(timeline.labels), self.documents, self.chars)
+        sample = TextSample(reader, self.periods, frozenset(timeline.labels), self.documents, self.chars)
         yield from drawn(sample, context, timeline.periods, _every, "documents of the period")
 
 
@@ -100,6 +115,13 @@ class PackageVersions(Settings):
         sample = TextSample(self._source, self.periods, frozenset(timeline.labels), None, self.chars)
         choose = partial(_of_share, context.seed, self.share)
         yield from drawn(sample, context, timeline.periods, choose, "pages of the period")
+
+
+class HubTexts(Settings):
+    """What determines a set of texts from the hub."""
+
+    texts: Settings
+    hub: Settings
 
 
 class TextSample(NamedTuple):

@@ -156,10 +156,13 @@ def _rfc2822(text: str) -> datetime:
 
 
 def _crawl(text: str) -> datetime:
-    found = re.search(r"CC-MAIN-(\d{4}-\d{2})(?!\d)", text)
-    if found is None or found[1] not in CRAWL_MONTHS:
-        raise ValueError(f"no known crawl: {text[:80]!r}")
-    return _iso(CRAWL_MONTHS[found[1]])
+    found = re.search(r"CC-MAIN-(\d{4})-(\d{2})(?!\d)", text)
+    if found is None:
+        raise ValueError(f"no crawl: {text[:80]!r}")
+    year, week = found.groups()
+    known = CRAWL_MONTHS.get(f"{year}-{week}")
+    # Of the 111 known crawls none but 2014-23 lies in a later month than that of the last day of its week.
+    return _iso(known or f"{date.fromisocalendar(int(year), int(week), 7):%Y%m}")
 
 
 def _by_pattern(text: str, pattern: str) -> datetime:

@@ -121,7 +121,7 @@ class FieldNames(Settings, identity="Fields"):
     id: str = "url"
     """Field that holds the id: the url, or another name that the document keeps over time."""
     timestamp: str = "timestamp"
-    """Field that holds the date."""
+    """Field that holds the date, or several that make it: `year-month`, `year-month-day`."""
     source: str = "source"
     """Field that holds the name of the source; records may lack it."""
     extra: tuple[str, ...] = ()
@@ -146,11 +146,21 @@ class Fields(FieldNames, identity="DatedFields"):
         return FieldNames(**self.model_dump(exclude={"timestamp_format"}))
 
     def names(self) -> tuple[str, ...]:
-        return (self.text, self.id, self.timestamp, self.source, *self.extra)
+        parts = self.timestamp.split("-") if "-" in self.timestamp else ()
+        return (self.text, self.id, self.timestamp, *parts, self.source, *self.extra)
+
+    def stamp(self, record: Mapping[str, Any]) -> Any:
+        """Return what a record has for a date: the value of one field, or those of `year-month` with two digits each
+        after the first; None if it lacks one."""
+        found = value_at(record, self.timestamp)
+        if found is not None or "-" not in self.timestamp:
+            return found
+        parts = [value_at(record, name) for name in self.timestamp.split("-")]
+        return None if None in parts else "-".join(str(part).strip().rjust(2, "0") for part in parts)
 
     def document(self, record: Mapping[str, Any], where: str) -> Document | Bad:
         """Return the record as a Document, or a Bad with the reason. Without an id, its id is the hash of its text."""
-        stamp = value_at(record, self.timestamp)
+        stamp = self.stamp(record)
         if stamp is None or stamp == "":
             return Bad("without date", where)
         try:
@@ -186,7 +196,7 @@ class Fields(FieldNames, identity="DatedFields"):
             if isinstance(outcome, Document):
                 return None
             undated = undated and outcome.timestamp is None
-            stamp = value_at(row, self.timestamp) if stamp in (None, "") else stamp
+            stamp = self.stamp(row) if stamp in (None, "") else stamp
             text = value_at(row, self.text)
             untexted = untexted and not (isinstance(text, str) and text.strip())
         if not count:
@@ -244,6 +254,10 @@ class Documents(Settings):
 
         It is called before workers start, and has to be quick; by default it does nothing.
         """
+
+    def settled(self, store: Store) -> Documents:
+        """Return these settings as one build reads them, given its corpus's folder: with a commit for a branch."""
+        return self
 
     def beside(self, store: Store, timeline: Timeline) -> None:
         """Write into the corpus's folder what is known about its text but is not part of it; nothing by default."""

@@ -41,9 +41,9 @@ class Unreachable(OSError):
 
 
 @contextmanager
-def opened(path: str) -> Iterator[BinaryIO]:
+def opened(path: str, thrifty: bool = False) -> Iterator[BinaryIO]:
     """Open the file at a local path or URI (a MaskedUrl gives its credentials), to read it in order. Seeking is
-    possible and may cost a request.
+    possible and may cost a request. A `thrifty` file requests what is read and no more, for readers of parts of it.
 
     A remote file is read in blocks of 8 MiB, each requested until it is complete. So the bytes have the length that the
     server announced, and come from one version of the file. Raises Unreachable otherwise, and after too many tries. A
@@ -53,9 +53,9 @@ def opened(path: str) -> Iterator[BinaryIO]:
         with open(os.path.expanduser(path), "rb") as local:
             yield local
         return
-    remote = _Remote(whole(path))
+    remote = _Remote(whole(path), thrifty)
     try:
-        yield cast(BinaryIO, io.BufferedReader(remote, 1 << 16))
+        yield cast(BinaryIO, remote if thrifty else io.BufferedReader(remote, 1 << 16))
     except Unreachable:
         raise
     except Exception:
@@ -81,8 +81,8 @@ def listed(path: str) -> list[str]:
 class _Remote(io.RawIOBase):
     """A file of an fsspec filesystem. It holds one block, and a stream if the server has no range requests."""
 
-    def __init__(self, uri: str) -> None:
-        self._uri = uri
+    def __init__(self, uri: str, thrifty: bool = False) -> None:
+        self._uri, self._thrifty = uri, thrifty
         self._at = self._begin = 0
         self._block = b""
         self._file: Any = None
@@ -110,13 +110,18 @@ class _Remote(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         into = memoryview(buffer).cast("B")
-        if not self._begin <= self._at < self._begin + len(self._block):
-            self._begin, self._block = self._at, self._fetched(self._at)
-        skipped = self._at - self._begin
-        piece = memoryview(self._block)[skipped : skipped + len(into)]
-        into[: len(piece)] = piece
-        self._at += len(piece)
-        return len(piece)
+        done = 0
+        while done < len(into):
+            if not self._begin <= self._at < self._begin + len(self._block):
+                count = min(BLOCK, len(into) - done) if self._thrifty else BLOCK
+                self._begin, self._block = self._at, self._fetched(self._at, count)
+            skipped = self._at - self._begin
+            piece = memoryview(self._block)[skipped : skipped + len(into) - done]
+            if not piece:
+                break
+            into[done : done + len(piece)] = piece
+            self._at, done = self._at + len(piece), done + len(piece)
+        return done
 
     def check(self) -> None:
         """Raise Unreachable if the file has changed since it was opened."""
@@ -146,14 +151,14 @@ class _Remote(io.RawIOBase):
         info: Mapping[str, Any] = self._fs.info(self._path)
         return info
 
-    def _fetched(self, start: int) -> bytes:
+    def _fetched(self, start: int, count: int) -> bytes:
         if self._size is not None and start >= self._size:
             return b""
-        return self._tried(f"byte {start}", lambda: self._read(start))
+        return self._tried(f"byte {start}", lambda: self._read(start, count))
 
-    def _read(self, start: int) -> bytes:
-        """Try once to read the block that begins at `start`; b"" at the end."""
-        count = BLOCK if self._size is None else min(BLOCK, self._size - start)
+    def _read(self, start: int, count: int) -> bytes:
+        """Try once to read so many bytes from `start` on; fewer at the end."""
+        count = count if self._size is None else min(count, self._size - start)
         try:
             block = self._range(start, count) if self._ranges else self._on(start, count)
         except ValueError:  # fsspec's word for a server that answers a range with the whole file
@@ -189,29 +194,36 @@ class _Remote(io.RawIOBase):
         return b"".join(parts)
 
     def _tried(self, what: str, action: Callable[[], T]) -> T:
-        """Return what `action` returns; repeat it after errors that may pass. Raises Unreachable after too many."""
-        import tenacity
+        return tried(self._uri, what, action, self.release)
 
-        wait = tenacity.wait_random_exponential(multiplier=PATIENCE.first_s, max=PATIENCE.most_s)
-        stop = tenacity.stop_after_attempt(PATIENCE.tries)
-        tries = 0
-        try:
-            for attempt in tenacity.Retrying(
-                stop=stop, wait=wait, retry=tenacity.retry_if_exception(passing), reraise=True
-            ):
-                tries = attempt.retry_state.attempt_number
-                with attempt:
-                    try:
-                        return action()
-                    except Exception:
-                        self.release()
-                        raise
-        except Unreachable:
-            raise
-        except Exception as error:
-            times = f" after {tries} tries" if tries > 1 else ""
-            raise Unreachable(f"{self._uri} cannot be read{times} ({what}): {in_one_line(error)}") from error
-        raise AssertionError("tenacity returns or raises")
+
+def tried(
+    uri: str, what: str, action: Callable[[], T], again: Callable[[], None] = lambda: None, most: int | None = None
+) -> T:
+    """Return what `action` returns; repeat it after errors that may pass, at `most` so often, and call `again` before.
+    Raises Unreachable after too many, whose cause is the last error."""
+    import tenacity
+
+    wait = tenacity.wait_random_exponential(multiplier=PATIENCE.first_s, max=PATIENCE.most_s)
+    stop = tenacity.stop_after_attempt(min(most or PATIENCE.tries, PATIENCE.tries))
+    tries = 0
+    try:
+        for attempt in tenacity.Retrying(
+            stop=stop, wait=wait, retry=tenacity.retry_if_exception(passing), reraise=True
+        ):
+            tries = attempt.retry_state.attempt_number
+            with attempt:
+                try:
+                    return action()
+                except Exception:
+                    again()
+                    raise
+    except Unreachable:
+        raise
+    except Exception as error:
+        times = f" after {tries} tries" if tries > 1 else ""
+        raise Unreachable(f"{uri} cannot be read{times} ({what}): {in_one_line(error)}") from error
+    raise AssertionError("tenacity returns or raises")
 
 
 class _Short(OSError):
@@ -230,8 +242,18 @@ def _options(uri: str) -> dict[str, Any]:
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=STALL_S, sock_read=STALL_S)
     return {
         "client_kwargs": {"timeout": timeout, "auto_decompress": False},
-        "headers": {"Accept-Encoding": "identity"},
+        "headers": {"Accept-Encoding": "identity", **_login(uri)},
     }
+
+
+def _login(uri: str) -> dict[str, str]:
+    """Return the header that opens gated files of the hub for whoever is logged in there; nothing for other servers."""
+    if "/resolve/" not in uri:
+        return {}
+    from huggingface_hub import constants, get_token
+
+    token = get_token() if uri.startswith(f"{constants.ENDPOINT}/") else None
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def _is_http(uri: str) -> bool:

@@ -31,9 +31,10 @@ class FileDocuments(Documents):
     """Records in files: `.jsonl`, `.jsonl.gz`, `.jsonl.zst` or `.parquet`, on a local disk or behind a URI.
 
     A path may be a file, a glob, or a folder (all files of a known format below it). Files may also be tables (`.csv`,
-    `.tsv`) and mail (`.mbox`), also packed (`.gz`), or texts with a date in their path (`.txt`, `.md`); a folder means
-    these only if it has no records. Mail and texts have the fields `text`, `timestamp`, `url` and `source`, as the
-    defaults of `fields` are.
+    `.tsv`), JSON (`.json`: lines or an array) and mail (`.mbox`), also packed (`.gz`), Arrow (`.arrow`), or texts with
+    a date in their path (`.txt`, `.md`); a folder means these only if it has no records, and `.json` only if it has
+    nothing else. Mail and texts have the fields `text`, `timestamp`, `url` and `source`, as the defaults of `fields`
+    are. Folders `KEY=VALUE` in a path are fields of the records below them.
     """
 
     kind: Literal["files"] = "files"
@@ -106,7 +107,7 @@ def columns(path: str) -> list[str]:
             for key, value in record.items()
             for inner in (value if isinstance(value, dict) and value else [""])
         ]
-    found = list(dict.fromkeys(found))
+    found = list(dict.fromkeys((*found, *formats.keys_of(path))))
     return found if len(found) <= MOST_NAMES else [*found[:MOST_NAMES], "…"]
 
 

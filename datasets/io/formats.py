@@ -1,4 +1,7 @@
-"""Formats of files of documents: records, tables, mail, and texts whose date is in their path."""
+"""Formats of files of documents: records, tables, mail, and texts whose date is in their path.
+
+A folder `KEY=VALUE` in a path, as Hive and Spark write them, is a field of all records below it that lack it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from ticlm.core.errors import InputError
-from ticlm.datasets.io import csv_rows, mail, records
+from ticlm.datasets.io import csv_rows, mail, records, whole_files
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.io.records import BadRecord, Record
 from ticlm.datasets.io.unpack import Damaged
@@ -19,9 +22,10 @@ which has the names of the columns."""
 TEXTS = (".txt", ".md")
 """Endings of files that are one document each."""
 MAIL = (".mbox", ".mbox.gz")
-OTHERS = (*TABLES, *TEXTS, *MAIL)
+OTHERS = (*TABLES, *whole_files.SUFFIXES, *TEXTS, *MAIL)
 SUFFIXES = (*records.SUFFIXES, *OTHERS)
 _DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_./]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])(?!\d)")
+_KEY = re.compile(r"([A-Za-z_]\w*)=([^/]*)/")
 _MONTH = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_./]?(0[1-9]|1[0-2])(?!\d)")
 
 
@@ -38,6 +42,19 @@ def rows(
     Tables have their columns as keys. A text is one record with `text`, `timestamp`, `url` and `source` (see `of_path`,
     which also takes the `folder`), mail has `subject` and `from` besides. Raises as `records.records` does.
     """
+    keys = keys_of(path)
+    for number, record in _rows(path, start, end, names, folder):
+        yield number, {**keys, **record} if keys and not isinstance(record, BadRecord) else record
+
+
+def keys_of(path: str) -> dict[str, str]:
+    """Return the keys and values of the folders `KEY=VALUE` in a path."""
+    return dict(_KEY.findall(path)) if "=" in path else {}
+
+
+def _rows(
+    path: str, start: int, end: int | None, names: Sequence[str], folder: str
+) -> Iterator[tuple[int, Record | BadRecord]]:
     if not path.endswith(OTHERS):
         yield from records.records(path, start, end, names)
         return
@@ -56,6 +73,8 @@ def rows(
 def _others(path: str, folder: str) -> Iterator[tuple[int, Record | BadRecord]]:
     if path.endswith(MAIL):
         yield from mail.messages(path)
+    elif path.endswith(whole_files.SUFFIXES):
+        yield from whole_files.rows(path)
     elif path.endswith(TEXTS):
         yield 1, _text(path, folder)
     else:

@@ -50,7 +50,7 @@ def files(
 ) -> list[ListedFile]:
     """Return every file once, ordered by path; of a folder, those with one of the suffixes. Links are followed; of
     several paths of one file, the one without links stays, or else the first. Of a folder that has none of them, those
-    with a suffix of `otherwise` are taken: beside others, such files often just explain them.
+    with a suffix of `otherwise` are taken: beside others, such files often just explain them. `.json` comes last.
 
     The suffix "" takes every file. Raises InputError, which names the `setting`, for a pattern without files, for a
     named file with another suffix, for a link to nothing, and for two URLs that differ in their credentials alone.
@@ -85,7 +85,9 @@ def _matches(
             files = [fs.info(path)]
         else:
             below = list(_below(fs, path, every, set()))
-            wanted = [entry for entry in below if entry["name"].endswith(suffixes)] or below
+            wanted = [entry for entry in below if entry["name"].endswith(suffixes)]
+            # a .json often describes the files beside it
+            wanted = wanted or [entry for entry in below if not entry["name"].endswith(".json")] or below
             files = [_followed(fs, entry, setting) for entry in wanted]
     except InputError:
         raise

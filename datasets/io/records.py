@@ -208,15 +208,20 @@ def _rows(path: str, start: int, end: int | None, names: Sequence[str]) -> Itera
     before = 0
     try:
         with parquet(path) as file:
-            every = file.schema_arrow.names
-            top = {name if name in every else name.partition(".")[0] for name in names}
-            read = [name for name in every if name in top] if names else None
             for group in range(start, file.num_row_groups if end is None else end):
-                yield from _group(file, group, read, before)
+                yield from group_rows(file, group, names, before)
                 before += file.metadata.row_group(group).num_rows
     except _damage() as error:
         _raise_of_storage(error)
         yield before + 1, BadRecord(BROKEN, 0)
+
+
+def group_rows(file: Any, group: int, names: Sequence[str], before: int) -> Iterator[tuple[int, Record | BadRecord]]:
+    """Yield (row, record) of a row group of an open Parquet file, of the columns of these names; rows are counted from
+    `before` on. A damaged group ends at the damage."""
+    every = file.schema_arrow.names
+    top = {name if name in every else name.partition(".")[0] for name in names}
+    return _group(file, group, [name for name in every if name in top] if names else None, before)
 
 
 def _group(file: Any, group: int, read: Sequence[str] | None, before: int) -> Iterator[tuple[int, Record | BadRecord]]:
@@ -225,7 +230,7 @@ def _group(file: Any, group: int, read: Sequence[str] | None, before: int) -> It
     done = 0
     try:
         for batch in file.iter_batches(1024, row_groups=[group], columns=read, use_threads=False):
-            for record in _plain_rows(batch):
+            for record in plain_rows(batch):
                 done += 1
                 yield before + done, record
     except _damage() as error:
@@ -241,7 +246,7 @@ def _raise_of_storage(error: Exception) -> None:
         raise error
 
 
-def _plain_rows(batch: Any) -> list[Record]:
+def plain_rows(batch: Any) -> list[Record]:
     """Return the rows of a batch. A value that Python has no type for, as a time after the year 9999, is a text."""
     batch = _microseconds(batch)
     try:

@@ -28,6 +28,8 @@ ON_OTHER_DATA = {
     "data build web": "tests/datasets/corpus/test_tic_cc.py",
     "data build tic-cc": "tests/datasets/corpus/test_tic_cc.py",
     "data build monthly": "tests/datasets/corpus/test_build.py",
+    "data build fineweb": "tests/datasets/hub/test_recipes.py",
+    "data build wikipedia-hub": "tests/datasets/hub/test_recipes.py",
     "data build peps": "tests/datasets/corpus/test_build.py",
     "data build benchmarks/experiments/ckl": "tests/platform/study/test_ckl.py",
     "run benchmarks/experiments/ckl": "tests/platform/study/test_ckl.py",

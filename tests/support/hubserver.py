@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -42,7 +43,8 @@ class Repository:
 
 class HubServer(ThreadingHTTPServer):
     """Answers like a hub, and counts. `delay_s` is waited before each answer, `cut_at` bytes of a file are sent before
-    its connection is cut, `token` opens what is gated, and `status` is answered to everything if it is not 0."""
+    its connection is cut, `token` opens what is gated, and `status` is answered to everything if it is not 0. The next
+    `faults` requests are answered 503. `data_sent` counts the bytes of files alone."""
 
     daemon_threads = True
     repositories: dict[str, Repository]
@@ -53,6 +55,8 @@ class HubServer(ThreadingHTTPServer):
     cuts: int
     token: str
     status: int
+    faults: int
+    data_sent: int
 
     @property
     def url(self) -> str:
@@ -78,10 +82,13 @@ class Handler(BaseHTTPRequestHandler):
         self.server.requests.append(f"{self.command} {unquote(self.path)}")
         time.sleep(self.server.delay_s)
         with suppress(BrokenPipeError, ConnectionResetError):
-            if self.server.status:
-                self._refuse(self.server.status, "", "not now")
-            elif path[:2] == ["api", "models"]:
+            if self.server.status or self.server.faults:
+                self.server.faults = max(0, self.server.faults - 1)
+                self._refuse(self.server.status or 503, "", "not now")
+            elif path[:2] in (["api", "models"], ["api", "datasets"]):
                 self._api("/".join(path[2:4]), path[4:])
+            elif path[:1] == ["datasets"] and path[3:4] == ["resolve"]:
+                self._file("/".join(path[1:3]), path[4:], body)
             elif path[2:3] == ["resolve"]:
                 self._file("/".join(path[:2]), path[3:], body)
             else:
@@ -91,6 +98,11 @@ class Handler(BaseHTTPRequestHandler):
         found = self.server.repositories.get(name)
         if found is None:
             self._refuse(401, "RepoNotFound", "no such repository")
+        elif rest == ["auth-check"]:
+            if found.gated and self.headers.get("Authorization") != f"Bearer {self.server.token}":
+                self._refuse(403, "GatedRepo", "accept the terms first")
+            else:
+                self._json({})
         elif rest == ["refs"]:
             named = {True: "branches", False: "pullRequests"}
             refs: dict[str, list[dict[str, str]]] = {kind: [] for kind in (*named.values(), "tags", "converts")}
@@ -100,16 +112,36 @@ class Handler(BaseHTTPRequestHandler):
             self._json(refs)
         else:
             revision = "/".join(rest[1:]) if rest[:1] in (["revision"], ["tree"]) else "main"
+            folder = ""
+            if rest[:1] == ["tree"] and revision not in found.refs:
+                revision, _, folder = revision.partition("/")
             commit = found.refs.get(revision, revision)
             if commit not in found.commits:
                 self._refuse(404, "RevisionNotFound", "no such revision")
                 return
             files = found.commits[commit]
             if rest[:1] == ["tree"]:
-                about = {"type": "file", "oid": "0" * 40}
-                self._json([{**about, "path": one, "size": len(data)} for one, data in files.items()])
+                self._tree(files, folder)
                 return
             self._json({"id": name, "sha": commit, "siblings": [{"rfilename": one} for one in files]})
+
+    def _tree(self, files: Files, folder: str) -> None:
+        recursive = "recursive=true" in self.path.lower()
+        below = f"{folder}/" if folder else ""
+        found = {one: data for one, data in files.items() if one.startswith(below)}
+        if folder and not found:
+            self._refuse(404, "EntryNotFound", "no such folder")
+            return
+        above = {one.rpartition("/")[0] for one in found} - {folder, ""}
+        above |= {"/".join(one.split("/")[:depth]) for one in above for depth in range(1, one.count("/") + 1)}
+        listed: list[dict[str, object]] = [
+            {"type": "directory", "oid": "0" * 40, "path": one, "size": 0}
+            for one in sorted(above)
+            if one.startswith(below)
+        ]
+        for one, data in found.items():
+            listed.append({"type": "file", "oid": hashlib.sha1(data).hexdigest(), "path": one, "size": len(data)})
+        self._json([one for one in listed if recursive or "/" not in str(one["path"])[len(below) :]])
 
     def _file(self, name: str, rest: list[str], body: bool) -> None:
         found = self.server.repositories.get(name)
@@ -124,14 +156,17 @@ class Handler(BaseHTTPRequestHandler):
         if data is None:
             self._refuse(404, "EntryNotFound", "no such file")
             return
-        begin = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").partition("-")[0])
-        part = data[begin:]
-        self.send_response(206 if begin else 200)
+        asked = self.headers.get("Range")
+        first, _, last = (asked or "bytes=0-").removeprefix("bytes=").partition("-")
+        begin, end = int(first), min(int(last or len(data)) + 1, len(data))
+        part = data[begin:end]
+        self.send_response(206 if asked else 200)
         self.send_header("X-Repo-Commit", commit)
         self.send_header("ETag", f'"{hashlib.sha1(data).hexdigest()}"')
+        self.send_header("Accept-Ranges", "bytes")
         self.send_header("Content-Length", str(len(part)))
-        if begin:
-            self.send_header("Content-Range", f"bytes {begin}-{len(data) - 1}/{len(data)}")
+        if asked:
+            self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{len(data)}")
         self.end_headers()
         if not body:
             return
@@ -140,6 +175,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.cuts -= 1
         self.wfile.write(part)
         self.server.sent += len(part)
+        self.server.data_sent += len(part)
 
     def _json(self, value: object) -> None:
         data = json.dumps(value).encode()
@@ -167,6 +203,7 @@ def hub() -> Iterator[HubServer]:
     server = HubServer(("127.0.0.1", 0), Handler)
     server.repositories, server.requests, server.sent, server.delay_s = {}, [], 0, 0.0
     server.cut_at, server.cuts, server.token, server.status = None, 0, "hf_open", 0
+    server.faults = server.data_sent = 0
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
@@ -198,6 +235,9 @@ def use(server: HubServer, cache: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(constants, "HF_ASSETS_CACHE", str(cache / "assets"))
     patch.setattr(constants, "HF_HUB_OFFLINE", False)
     patch.delenv("HF_TOKEN", raising=False)
+    if "datasets" in sys.modules:  # has read them too
+        patch.setattr("datasets.config.HF_ENDPOINT", server.url)
+    patch.setenv("HF_ENDPOINT", server.url)
     forget()
     patch.setattr(names, "_trusted", set())
 
@@ -205,9 +245,12 @@ def use(server: HubServer, cache: Path, patch: pytest.MonkeyPatch) -> None:
 def forget() -> None:
     """Forget what this process was told of branches, as a new one has not been told."""
     from ticlm.core import hub as names
+    from ticlm.datasets.hub import repository
 
     names._resolved.cache_clear()
     names._files.clear()
+    for one in (repository.commit_of, repository.files_at):
+        one.cache_clear()
 
 
 @contextmanager

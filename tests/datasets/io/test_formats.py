@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import io
+import json
 from email.message import EmailMessage
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar
-from ticlm.datasets.io import formats
+from ticlm.datasets.io import formats, whole_files
 from ticlm.datasets.io.documents import Bad, Document, Fields
 from ticlm.datasets.io.file_documents import FileDocuments
 
@@ -175,3 +179,64 @@ def test_a_file_that_is_no_mail_is_one_bad_record(tmp_path: Path) -> None:
 def test_texts_without_a_date_are_refused_with_a_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"about.md: none of its rows has a value in 'timestamp'"):
         read(written(tmp_path, "about.md", "No day."))
+
+
+ROWS = [{"text": f"Text {n}.", "timestamp": f"2016-01-{n + 1:02d}", "url": str(n)} for n in range(3)]
+
+
+def arrow(file: bool) -> bytes:
+    sink, table = io.BytesIO(), pa.Table.from_pylist(ROWS)
+    with (pa.ipc.new_file if file else pa.ipc.new_stream)(sink, table.schema) as out:
+        out.write_table(table, max_chunksize=2)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", json.dumps(ROWS, indent=2)),
+        ("a.json", "\n".join(map(json.dumps, ROWS))),
+        ("a.json.gz", gzip.compress(json.dumps(ROWS).encode())),
+        ("a.json.gz", gzip.compress("\n".join(map(json.dumps, ROWS)).encode())),
+        ("a.arrow", arrow(True)),
+        ("a.arrow", arrow(False)),
+    ],
+)
+def test_json_of_both_kinds_and_arrow_of_both_kinds_are_records(name: str, content: str, tmp_path: Path) -> None:
+    found = read(written(tmp_path, name, content))
+    assert [of(one)[1:3] for one in found] == [(str(n), f"2016-01-{n + 1:02d}") for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.json", json.dumps(ROWS)[:-20]), ("a.json.gz", gzip.compress(json.dumps(ROWS).encode())[:-20])],
+)
+def test_an_array_that_is_cut_off_ends_there_and_says_so(name: str, content: str, tmp_path: Path) -> None:
+    assert of(read(written(tmp_path, name, content))[-1]) == ("broken file",)
+
+
+def test_a_large_array_is_read_object_by_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole_files, "BLOCK", 7)
+    found = read(written(tmp_path, "a.json", json.dumps([ROWS[0], 5, ROWS[1], ROWS[2]])))
+    assert [of(one)[0] for one in found] == ["Text 0.", "not a JSON object", "Text 1.", "Text 2."]
+
+
+def test_a_json_file_beside_others_explains_them(tmp_path: Path) -> None:
+    written(tmp_path, "data.arrow", arrow(True))
+    written(tmp_path, "state.json", "{}")
+    assert len(read(tmp_path)) == 3
+
+
+def test_folders_of_keys_are_fields_that_may_make_a_date(tmp_path: Path) -> None:
+    for month in ("5", "11"):
+        path = written(tmp_path, f"year=2024/month={month}/part.parquet", b"")
+        pq.write_table(pa.Table.from_pylist([{"text": "Some words.", "url": month, "site": None}]), path)
+    written(tmp_path, "year=2024/month=12/part.jsonl", '{"text": "More.", "url": "z", "month": 1}\n')
+    found = [of(one) for one in read(tmp_path, timestamp="year-month", source="month")]
+    assert found == [
+        ("Some words.", "11", "2024-11-01", "11"),
+        ("More.", "z", "2024-01-01", "1"),  # what a record says itself counts
+        ("Some words.", "5", "2024-05-01", "5"),
+    ]
+    with pytest.raises(InputError, match=r"has a value in 'year-day'.*its columns are text, url, site, year, month"):
+        read(tmp_path / "year=2024/month=5", timestamp="year-day")

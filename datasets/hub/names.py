@@ -1,0 +1,51 @@
+"""Dates in the names of configs, splits and files: a crawl, a day, a month or a year."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from ticlm.core.periods import Calendar, span
+from ticlm.datasets.io import dates
+
+CRAWL = re.compile(r"CC-MAIN-\d{4}-\d{2}(?!\d)")
+_DAY = re.compile(r"(?<!\d)(?:19|20)\d\d([-_.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])(?!\d)")
+_MONTH = re.compile(r"(?<!\d)(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])(?!\d)")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+
+
+class Days(NamedTuple):
+    """The days that a name tells, `start` included, `end` not."""
+
+    start: date
+    end: date
+
+    def labels(self, calendar: Calendar) -> tuple[str, ...]:
+        """Return the periods of a calendar that hold any of these days, oldest first."""
+        days = (self.start + timedelta(days=n) for n in range((self.end - self.start).days))
+        return tuple(dict.fromkeys(period.label for day in days if (period := calendar.place(day)) is not None))
+
+
+def days_of(name: str) -> Days | None:
+    """Return the days that a name tells: of `CC-MAIN-2024-10` the month of that crawl; else the first day, or month, or
+    year in it (`20231101.en`, `2024_part_03.jsonl.gz`). None if it tells none."""
+    if found := CRAWL.search(name):
+        return Days(*span(f"{dates.parser('crawl')(found[0]):%Y%m}"))
+    for pattern in (_DAY, _MONTH):
+        if found := pattern.search(name):
+            try:
+                return Days(*span(re.sub(r"\D", "", found[0])))
+            except ValueError:  # 31 February
+                continue
+    if found := _YEAR.search(name):
+        return Days(date(int(found[0]), 1, 1), date(int(found[0]) + 1, 1, 1))
+    return None
+
+
+def without_date(name: str) -> str:
+    """Return a name without the date in it: `en` of `20231101.en`, nothing of `CC-MAIN-2024-10`."""
+    for pattern in (CRAWL, _DAY, _MONTH, _YEAR):
+        if found := pattern.search(name):
+            return (name[: found.start()] + name[found.end() :]).strip("-_. ")
+    return name

@@ -1,0 +1,213 @@
+"""A seeded share of each period: which files and row groups are read under a cap, and how many of their rows.
+
+The files of a config are taken in the order of sha256(seed, path), and the row groups of a Parquet file in that of
+sha256(seed, path, number); of JSON lines and other files, the beginning is read. Each file is given a budget for each
+period before any is read: what its footer or its size says that it holds, or what the cap still lacks. With a larger
+cap every budget is larger or the same, so that all rows of a smaller cap stay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from ticlm.core.periods import span
+from ticlm.core.settings import Settings
+from ticlm.core.signals import Threads, result_of
+from ticlm.datasets.hub.repository import HubFile
+from ticlm.datasets.io import dates
+from ticlm.datasets.io.documents import Bad, Document, Fields, Skipped
+
+OVER = "beyond the cap of its period"
+AT_ONCE = 8
+"""Configs whose footers are read at the same time."""
+UNPACKED = 2.0
+"""Bytes of text that a packed file holds at least for each of its own, and PLAIN of a plain file; only for the choice
+of files: too small a number reads a smaller part of more files."""
+PLAIN = 0.5
+DOCUMENT = 4000
+"""Bytes of a document, where the number of them in a file is not known; as above, but too large a number."""
+Labels = Sequence[str]
+Budgets = Mapping[str, int]
+"""Period -> bytes of text, or documents, that a file may give it."""
+
+
+class Cap(Settings):
+    """The most that is read of a period. Tokens are counted before there is a tokenizer: as bytes of text."""
+
+    tokens: int | None = Field(None, gt=0)
+    """Tokens of `bytes_per_token` bytes each."""
+    bytes: int | None = Field(None, gt=0)
+    """Bytes of text (UTF-8)."""
+    documents: int | None = Field(None, gt=0)
+    """Documents."""
+    bytes_per_token: float = Field(4.0, gt=0)
+    """Bytes of text that count as a token."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Cap:
+        if sum(value is not None for value in (self.tokens, self.bytes, self.documents)) != 1:
+            raise ValueError("per_period: give one of tokens, bytes and documents")
+        return self
+
+    @property
+    def most(self) -> float:
+        """Bytes of text, or documents."""
+        return float(self.documents or self.bytes or (self.tokens or 0) * self.bytes_per_token)
+
+    def size(self, document: Document) -> int:
+        """Return what a document takes of the cap."""
+        return 1 if self.documents else len(document.text.encode())
+
+    def __str__(self) -> str:
+        name = "tokens" if self.tokens else "bytes" if self.bytes else "documents"
+        return f"{{{name}: {getattr(self, name)}}}"
+
+
+def order(seed: int, *parts: object) -> bytes:
+    """Return the key by which files and row groups are ordered."""
+    return hashlib.sha256("\0".join(map(str, (seed, *parts))).encode()).digest()
+
+
+def plan(
+    files: Sequence[tuple[HubFile, Labels]],
+    cap: Cap,
+    seed: int,
+    weigh: Callable[[HubFile, Labels], Mapping[str, float]],
+) -> list[tuple[HubFile, Budgets]]:
+    """Return the files to read, each with its budgets. `files` come with the periods of which they may hold text, and
+    `weigh` says how much of each (bytes or documents). Configs with text of the same period share its cap equally."""
+    of_config: dict[str, list[tuple[HubFile, Labels]]] = {}
+    for file, labels in files:
+        of_config.setdefault(file.config, []).append((file, labels))
+    sharing = Counter(
+        label for mine in of_config.values() for label in {label for _, labels in mine for label in labels}
+    )
+
+    def chosen(mine: Sequence[tuple[HubFile, Labels]]) -> list[tuple[HubFile, dict[str, float]]]:
+        shares = {label: cap.most / sharing[label] for _, labels in mine for label in labels}
+        left, found = dict(shares), list[tuple[HubFile, dict[str, float]]]()
+        for file, labels in sorted(mine, key=lambda one: order(seed, one[0].path)):
+            if any(left[label] > 0 for label in labels):
+                given = {label: min(weight, left[label]) for label, weight in weigh(file, labels).items()}
+                left |= {label: left[label] - size for label, size in given.items()}
+                found.append((file, given))
+        given_in_all = Counter[str]()
+        for _, given in found:
+            given_in_all.update(given)
+        scale = {label: shares[label] / total for label, total in given_in_all.items() if total and left[label] > 0}
+        return [(file, {label: size * scale.get(label, 1) for label, size in given.items()}) for file, given in found]
+
+    with Threads(AT_ONCE) as pool:
+        parts = [pool.submit(chosen, mine) for mine in of_config.values()]
+        taken = [one for part in parts for one in result_of(part)]
+    budgets = [(file, {label: int(size + 1e-6) for label, size in given.items()}) for file, given in taken]
+    return [(file, given) for file, given in budgets if any(given.values())]
+
+
+def guessed(file: HubFile, labels: Labels, cap: Cap) -> dict[str, float]:
+    """Return how much of each period a file holds that is no Parquet, by its size, at a low guess."""
+    text = file.size * (UNPACKED if file.path.endswith((".gz", ".zst")) else PLAIN)
+    return dict.fromkeys(labels, (max(1.0, text / DOCUMENT) if cap.documents else text) / len(labels))
+
+
+def weighed(metadata: Any, fields: Fields, labels: Labels, cap: Cap) -> dict[str, float]:
+    """Return how much of each period a Parquet file holds, by its footer: each row group holds as much of every period
+    that its smallest and largest date allow."""
+    weights = dict.fromkeys(labels, 0.0)
+    spans = Spans(labels)
+    for group in range(metadata.num_row_groups):
+        if mine := group_labels(metadata, group, fields, spans):
+            about = metadata.row_group(group)
+            size = about.num_rows if cap.documents else _text_bytes(about, fields.text)
+            for label in mine:
+                weights[label] += size / len(mine)
+    return weights
+
+
+def group_labels(metadata: Any, group: int, fields: Fields, spans: Spans) -> Labels:
+    """Return the periods of which a row group may hold text; all of them, if it has no statistics of its dates."""
+    column = _column(metadata.row_group(group), fields.timestamp)
+    stats = column.statistics if column is not None and len(spans.labels) > 1 else None
+    if stats is None or not stats.has_min_max or fields.timestamp_format not in (None, "iso", *dates.UNITS):
+        return spans.labels
+    try:
+        first, last = (dates.parser(fields.timestamp_format)(value).date() for value in (stats.min, stats.max))
+    except (ValueError, TypeError):
+        return spans.labels
+    return spans.between(first, last)
+
+
+def _column(about: Any, name: str) -> Any:
+    columns = (about.column(at) for at in range(about.num_columns))
+    return next((one for one in columns if one.path_in_schema == name), None)
+
+
+def _text_bytes(about: Any, name: str) -> int:
+    column = _column(about, name)
+    return int(column.total_uncompressed_size if column is not None else about.total_byte_size)
+
+
+class Spans:
+    """Periods by their labels, to find the one of a day."""
+
+    def __init__(self, labels: Labels) -> None:
+        self.labels = labels
+        self._spans = [span(label) for label in labels]
+        self._starts = [start for start, _ in self._spans]
+
+    def of(self, moment: datetime) -> str | None:
+        """Return the period of a time in UTC, None if it is in none of these."""
+        at = bisect_right(self._starts, moment.date()) - 1
+        return self.labels[at] if at >= 0 and moment.date() < self._spans[at][1] else None
+
+    def between(self, first: date, last: date) -> Labels:
+        """Return the periods that hold a day from `first` to `last`."""
+        return [label for label, (start, end) in zip(self.labels, self._spans) if start <= last and first < end]
+
+
+class Purse:
+    """What may still be read of a file for each period. A document that does not fit closes its period.
+
+    `mixed`: nothing but the rows tells which of them are of which period. Then no more is read in all than the budgets
+    allow together, so that a period that is rare in the file does not have all of it read.
+    """
+
+    def __init__(self, cap: Cap, budgets: Budgets) -> None:
+        self.cap, self.left = cap, dict(budgets)
+        self.spans = Spans(sorted(budgets, key=span))
+        self.closed = {label for label, size in budgets.items() if not size}
+        self.mixed = True
+        self._unseen = sum(budgets.values())
+
+    @property
+    def empty(self) -> bool:
+        return len(self.closed) == len(self.left) or (self.mixed and self._unseen <= 0)
+
+    def pays(self, document: Document, label: str) -> bool:
+        """Return whether a document of this period fits, and take it off."""
+        size = self.cap.size(document)
+        self._unseen -= size
+        if label in self.closed or size > self.left[label]:
+            self.closed.add(label)
+            return False
+        self.left[label] -= size
+        return True
+
+
+def kept(outcomes: Iterable[Document | Bad | Skipped], purse: Purse) -> Iterator[Document | Bad | Skipped]:
+    """Yield the documents of a file that its budgets pay for, and end once these are used up."""
+    for outcome in outcomes:
+        label = purse.spans.of(outcome.timestamp) if isinstance(outcome, Document) else None
+        if not isinstance(outcome, Document) or label is None or purse.pays(outcome, label):
+            yield outcome
+        elif not purse.empty:
+            yield Skipped(OVER, outcome.timestamp)
+        if purse.empty:
+            return
