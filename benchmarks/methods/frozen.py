@@ -129,7 +129,10 @@ def stepping(folder: Path, asked: str) -> Callable[[list[Any]], dict[str, Any]]:
     recipe = parse(
         RoundRecipe,
         {
-            **{"model": {"kind": "folder", "path": str(folder / "model"), "as_of": "202301"}, "objective": {"kind": "causal"}},
+            **{
+                "model": {"kind": "folder", "path": str(folder / "model"), "as_of": "202301"},
+                "objective": {"kind": "causal"},
+            },
             **{"schedule": Constant(max_rate=RATE), "optimizer": AdamW(weight_decay=0.0), "adapter": adapter},
             **{"freeze": rule, "loss": {"z_loss": 0.0, "clip_norm": 1.0}, "precision": {}, "seed": 0},
             **{"batch_rows": ROWS, "length": LENGTH},

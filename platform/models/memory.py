@@ -46,7 +46,8 @@ ROOM = 0.9
 @dataclass(frozen=True)
 class Workload:
     """What a worker trains: micro-batches of `rows` of `length` tokens, among `world` workers. `trained` weights of all
-    have gradients; None: all. `copies` and `moments` are further values per weight that penalties and optimizer keep.
+    have gradients; None: all. `copies` and `moments` are further values per trained weight that penalties and optimizer
+    keep. `last_layers`: of a model whose first layers are frozen, those that are trained, as a whole.
     `loss_in_parts`: no more than LOGITS_AT_ONCE logits are held, else those of a whole micro-batch."""
 
     size: ModelSize
@@ -55,6 +56,7 @@ class Workload:
     length: int
     world: int = 1
     trained: int | None = None
+    last_layers: int | None = None
     copies: int = 0
     moments: int = 2  # of AdamW
     keep_gathered: bool = False
@@ -90,13 +92,15 @@ def of(job: Workload) -> Memory:
     """Return the memory that a worker needs for a job."""
     size, compute = job.size, BYTES[job.precision.compute]
     trained = size.parameters if job.trained is None else job.trained
-    shard = size.parameters * (1 + job.copies) + trained * (1 + job.moments)
+    shard = size.parameters + trained * (1 + job.copies + job.moments)
     tokens = job.rows * job.length
-    layer, layers = _layer(job) * tokens, size.layers
+    layer, layers = _layer(job) * tokens, size.layers if job.last_layers is None else job.last_layers
     activations = layers * layer
     if job.recompute:  # a block keeps its input; one block at a time has all of it again
         activations = min(activations, layers * tokens * size.width * compute + layer)
-    if trained < size.parameters:  # products with frozen weights keep no inputs; how many do depends on which
+    if (
+        trained < size.parameters and job.last_layers is None
+    ):  # products with frozen weights keep no inputs; how many do depends on which
         activations = layers * tokens * size.width * compute
     return Memory(
         state=ceil(FLOAT32 * shard / job.world),

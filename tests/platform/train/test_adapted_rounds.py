@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch.distributed.checkpoint.filesystem import FileSystemReader
 
 from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import read_record
-from ticlm.core.paths import round_folder
+from ticlm.core.paths import MID_ROUND_FILES, round_folder
 from ticlm.core.settings import parse
 from ticlm.core.store import Store
 from ticlm.methods.adapters.k_adapter import KAdapter
@@ -32,7 +33,7 @@ from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.study.stored_rounds import mid_round_checkpoints, published
 from ticlm.platform.study.work import ChainWork, work_of
 from ticlm.platform.train import trainer
 
@@ -261,3 +262,16 @@ def test_an_adapted_model_is_killed_and_goes_on(
             assert mine is not None and theirs is not None
             assert {f.path: f.sha256 for f in mine.files} == {f.path: f.sha256 for f in theirs.files}
     assert folders.load(Path(work.root) / published(Store(work.root), work.ids[-1])) is not None
+
+
+def test_a_checkpoint_leaves_frozen_weights_out(
+    toy_root: Path, toy_study: MakeStudy, run_until: Callable[[ChainWork, int], None]
+) -> None:
+    resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 2}}
+    study = toy_study(**GPT2, periods=THREE, methods=[method(None, freeze=LAST)], resources=resources)
+    work = chain_work(study, toy_root)
+    run_until(work, 3)  # two of the first round, of which all weights are trained, and one of the second
+    ((_, last),) = mid_round_checkpoints(work.store, round_folder(work.ids[1]))
+    keys = FileSystemReader(toy_root / last / MID_ROUND_FILES).read_metadata().state_dict_metadata
+    names = {key.removeprefix("model.transformer.") for key in keys if key.startswith("model.")}
+    assert len(names) == 14 and all(name.startswith(("h.1.", "ln_f.")) for name in names)
