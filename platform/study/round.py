@@ -106,9 +106,9 @@ class RoundRecipe(Settings):
         return frozen(self.freeze, self.adapter)
 
     @property
-    def trains_last_layers(self) -> bool:
-        """Whether it trains the last layers of the model, all of their weights, and nothing below them."""
-        return isinstance(self.freeze, FirstLayers) and self.adapter is None
+    def freezes_within_layers(self) -> bool:
+        """Whether gradients pass layers whose own weights are frozen."""
+        return self.frozen != "nothing" and not (isinstance(self.freeze, FirstLayers) and self.adapter is None)
 
 
 class AveragedRound(Settings):
