@@ -117,6 +117,20 @@ def test_adapters_of_a_run_are_averaged_with_the_weights_below_them(toy_study: M
         assert value.equal(((parts[0][name].double() + parts[1][name].double()) / 2).float()), name
 
 
+def test_frozen_weights_keep_their_bits_in_averages(toy_study: MakeStudy, toy_root: Path) -> None:
+    """Also where each round starts from the average before it."""
+    deploy = {"kind": "ema", "beta": 0.3, "next": "deployed"}
+    model = {"name": "tiny-gpt2", "changes": {"n_embd": 16, "n_head": 2}}
+    found = made(toy_study, toy_root, {**TIME, "deploy": deploy, "freeze": {"first_layers": 1}}, model=model)
+    driver.train(found)
+    base, *_, last = (
+        folders.load(Path(toy_root, published(Store(str(toy_root)), found.ids[key]))).state_dict()
+        for key in found.tree.runs[0].rounds.values()
+    )
+    changed = {name for name, value in last.items() if not value.equal(base[name])}
+    assert changed == {name for name in base if name.startswith(("transformer.h.1.", "transformer.ln_f."))}
+
+
 def test_a_damaged_part_is_named(toy_study: MakeStudy, toy_root: Path) -> None:
     driver.train(made(toy_study, toy_root, PLAIN))
     found = made(toy_study, toy_root, EMA)
