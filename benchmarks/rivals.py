@@ -14,6 +14,7 @@ HOME = Path(__file__).resolve().parents[1] / ".rivals"
 TORCH = "torch==2.13.0"  # named in every environment: a rival that only says `torch` may pull another build of it
 REQUIREMENTS = {
     "lm-eval": ("lm-eval==0.4.13", TORCH, "transformers==5.23.0", "accelerate"),
+    "peft": ("peft", TORCH, "transformers==5.23.0", "accelerate"),
     "streaming": ("mosaicml-streaming==0.13.0", TORCH),
     "litdata": ("litdata==0.2.76", TORCH),
     "datatrove": (

@@ -106,7 +106,8 @@ class Continual(Settings):
     """Parameters that are added to a frozen model; by default there are none, and all weights are trained."""
     freeze: Freeze | None = None
     """Which of the model's own weights continual rounds do not train: `nothing`, `encoder` (with the input embeddings),
-    or `all`; by default all with an adapter, and nothing without one."""
+    `all`, or the first layers of a causal model (with the embeddings), as `{first_layers: 24}`; by default all with an
+    adapter, and nothing without one."""
     deploy: AnyDeploy | None = None
     """What is published and scored for a period in place of the chain's own checkpoint; by default that one is."""
     seeds: Seeds = (0,)

@@ -34,17 +34,17 @@ class Projection:
     outputs: slice | None = None
 
 
-def tower(module: nn.Module) -> Tower:
+def tower(module: nn.Module, asked: str = "adapter") -> Tower:
     """Return the encoder of an encoder–decoder, or the stack of a causal model.
 
-    Raises InputError if the module has no stack of blocks with a norm behind it.
+    Raises InputError, which names the setting that `asked`, if the module has no stack of blocks with a norm behind it.
     """
     model = cast(Any, module)
     stack: nn.Module = model.get_encoder() if is_encoder_decoder(module) else model.base_model
     blocks = [child for child in stack.children() if isinstance(child, nn.ModuleList)]
     norms = [child for child in stack.children() if "norm" in type(child).__name__.lower()]
     if len(blocks) != 1 or not norms:
-        raise InputError(f"adapter: {architecture(module)} has no single stack of blocks with a norm behind it")
+        raise InputError(f"{asked}: {architecture(module)} has no single stack of blocks with a norm behind it")
     return Tower(stack, blocks[0], norms[-1])
 
 

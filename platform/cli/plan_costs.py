@@ -9,6 +9,7 @@ from typing import Any
 from ticlm.core.quantities import size as bytes_of
 from ticlm.platform.models import memory
 from ticlm.platform.study import costs
+from ticlm.platform.study.adapted import weights_of
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import Plan
 
@@ -22,14 +23,16 @@ LEAST_HOURS = 0.1
 def of_rounds(plan: Plan, keys: Sequence[str], machine: Machine) -> dict[str, Any]:
     """Return the FLOPs, GPU-hours and bytes of published weights of some rounds; None if the model has no size yet.
 
-    `flops` are 6N per token, `added_flops` what penalties add to them, `sampling_flops` those of rows that models
-    write. GPU-hours count all.
+    `flops` are 6N per token, less where weights are frozen, `added_flops` what penalties add to them, `sampling_flops`
+    those of rows that models write. GPU-hours count all.
     """
     names = ("flops", "flops_with_attention", "added_flops", "sampling_flops", "gpu_hours", "disk_bytes")
     parameters = plan.parameters
     if plan.size is None or parameters is None:
         return dict.fromkeys(names)
-    work = costs.work(plan.size, [plan.tree.rounds[key] for key in keys], plan.study.length)
+    work = costs.work(
+        plan.size, [plan.tree.rounds[key] for key in keys], plan.study.length, weights_of(plan.study, plan.adapted)
+    )
     hours = machine.hours(work.flops + work.added + work.sampling, plan.study.precision.compute)
     disk = costs.published_bytes(parameters, sum(plan.tree.rounds[key].sample is None for key in keys))
     return dict(zip(names, (work.flops, work.with_attention, work.added, work.sampling, hours, disk)))
@@ -45,9 +48,10 @@ def describe(
         return None
     study, rounds = plan.study, [plan.tree.rounds[key] for key in left]
     compute = study.precision.compute
-    work = costs.work(plan.size, rounds, study.length)
+    weights = weights_of(study, plan.adapted)
+    work = costs.work(plan.size, rounds, study.length, weights)
     flops = work.flops + work.added + work.sampling
-    per_token = plan.size.flops_per_token(study.length)
+    per_token, tokens = plan.size.flops_per_token(study.length), sum(spec.tokens for spec in rounds)
     gpus = study.resources.worker_range[1]
     pending = [chain for chain in plan.pending() if plan.tree.rounds[chain.keys[0]].is_trained]
     copies = sum(chain.is_side for chain in pending)
@@ -68,7 +72,7 @@ def describe(
         "compute": compute,
         "peak_flops_per_s": costs.PEAKS[machine.gpu][compute],
         "utilisation": machine.utilisation,
-        "tokens_per_s_per_gpu": machine.flops_per_s(compute) / per_token[0],
+        "tokens_per_s_per_gpu": machine.flops_per_s(compute) / (work.flops / tokens if tokens else per_token[0]),
         "gpu_hours": machine.hours(flops, compute),
         "gpus": gpus,
         "days": machine.hours(flops, compute) / gpus / 24,
@@ -76,7 +80,7 @@ def describe(
         "money": None if machine.price is None else machine.price * machine.hours(flops, compute),
         "weights_bytes": costs.published_bytes(parameters, sum(spec.sample is None for spec in rounds) + (models or 0)),
         "inside_models": models,
-        "checkpoint_bytes": costs.checkpoint_bytes(parameters, study, rounds, len(pending) - copies, copies),
+        "checkpoint_bytes": costs.checkpoint_bytes(parameters, study, rounds, len(pending) - copies, copies, weights),
         "shard_bytes": _shards(plan),
         "memory": _memory(plan, machine),
         "evaluation": evaluation(plan, parameters, machine, cells),
@@ -93,7 +97,7 @@ def _memory(plan: Plan, machine: Machine) -> dict[str, Any] | None:
     jobs = []
     for chain in chains:
         rounds = [plan.tree.rounds[key] for key in chain.keys]
-        job = costs.memory_job(plan.size, plan.study, rounds, plan.share(chain))
+        job = costs.memory_job(plan.size, plan.study, rounds, plan.share(chain), weights_of(plan.study, plan.adapted))
         jobs.append(replace(job, keep_gathered=memory.keeps_gathered(job, have)))
     job = max(jobs, key=lambda one: memory.of(one).total)
     need = memory.of(job)
@@ -150,8 +154,7 @@ def lines(cost: dict[str, Any] | None) -> list[str]:
     flops = f"{cost['flops']:.3g} FLOPs ({cost['flops_with_attention']:.3g} with attention)"
     added = f", and {cost['added_flops']:.2g} that penalties add" if cost["added_flops"] else ""
     added += f", and {cost['sampling_flops']:.2g} that sampling rows takes" if cost["sampling_flops"] else ""
-    unknown = [*(["what frozen weights save"] if cost["frozen"] else []), *cost["not_counted"]]
-    rest = f"; not counted: {', '.join(unknown)}" if unknown else ""
+    rest = f"; not counted: {', '.join(cost['not_counted'])}" if cost["not_counted"] else ""
     return [
         f"model: {cost['parameters']:,} parameters, "
         f"with the vocabulary of {cost['vocabulary_from']} ({cost['vocabulary']:,} tokens)",

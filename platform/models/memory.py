@@ -29,12 +29,24 @@ OTHERS: Mapping[str, tuple[int, int]] = {"float32": (68, 0), "bfloat16": (34, 0)
 """The same of any other architecture: 34 bytes per unit of width in 16 bits (Korthikanti et al. 2022, equation 2,
 without the scores of attention)."""
 
+FROZEN: Mapping[tuple[str, str], tuple[int, int]] = {
+    ("olmo2", "float32"): (36, 12),
+    ("olmo2", "bfloat16"): (26, 6),
+    ("llama", "float32"): (28, 12),
+    ("llama", "bfloat16"): (18, 6),
+    ("gpt2", "float32"): (28, 16),
+    ("gpt2", "bfloat16"): (14, 8),
+}
+"""The same of a layer with frozen weights, and LoRA beside them: products keep no inputs, except those that LoRA reads.
+Of other architectures, and of compiled layers, the input of a layer is counted alone: the least."""
+
 COMPILED = 6, 3
 """What a compiled layer keeps: inputs of its products and of attention. Whatever lies between them is computed anew."""
 
 PER_LOGIT = 12
-"""Bytes per logit of whole logits: it and its gradient in float32, and a temporary. A loss in parts has both in the
-number type of the products, and the gradient of the output layer's weight in float32."""
+"""Bytes per logit of whole logits: it and its gradient in float32, and a temporary; 8 where no penalty reads the
+logits, which their gradient then replaces. A loss in parts has both in the number type of the products, and the
+gradient of the output layer's weight in float32."""
 
 LOGITS_AT_ONCE = 1 << 28
 """Logits that a loss in parts holds on a GPU (`train/fused.py`): 512 MB in bfloat16."""
@@ -46,7 +58,8 @@ ROOM = 0.9
 @dataclass(frozen=True)
 class Workload:
     """What a worker trains: micro-batches of `rows` of `length` tokens, among `world` workers. `trained` weights of all
-    have gradients; None: all. `copies` and `moments` are further values per weight that penalties and optimizer keep.
+    have gradients; None: all. `copies` and `moments` are further values per trained weight that penalties and optimizer
+    keep. `layers` are those that gradients pass; None: all. With `frozen_layers`, their own weights are frozen.
     `loss_in_parts`: no more than LOGITS_AT_ONCE logits are held, else those of a whole micro-batch."""
 
     size: ModelSize
@@ -55,6 +68,8 @@ class Workload:
     length: int
     world: int = 1
     trained: int | None = None
+    layers: int | None = None
+    frozen_layers: bool = False
     copies: int = 0
     moments: int = 2  # of AdamW
     keep_gathered: bool = False
@@ -90,14 +105,12 @@ def of(job: Workload) -> Memory:
     """Return the memory that a worker needs for a job."""
     size, compute = job.size, BYTES[job.precision.compute]
     trained = size.parameters if job.trained is None else job.trained
-    shard = size.parameters * (1 + job.copies) + trained * (1 + job.moments)
+    shard = size.parameters + trained * (1 + job.copies + job.moments)
     tokens = job.rows * job.length
-    layer, layers = _layer(job) * tokens, size.layers
+    layer, layers = _layer(job) * tokens, size.layers if job.layers is None else job.layers
     activations = layers * layer
     if job.recompute:  # a block keeps its input; one block at a time has all of it again
         activations = min(activations, layers * tokens * size.width * compute + layer)
-    if trained < size.parameters:  # products with frozen weights keep no inputs; how many do depends on which
-        activations = layers * tokens * size.width * compute
     return Memory(
         state=ceil(FLOAT32 * shard / job.world),
         gathered=_gathered(job) * compute,
@@ -128,6 +141,9 @@ def _gathered(job: Workload) -> int:
 def _layer(job: Workload) -> int:
     """Return the bytes per token that one layer keeps for its backward pass."""
     kind, size = job.precision.compute, job.size
+    if job.frozen_layers:
+        outer, inner = FROZEN.get((size.family, kind), (0, 0)) if not job.compile else (0, 0)
+        return max(outer, BYTES[kind]) * size.width + inner * size.inner
     outer, inner = (BYTES[kind] * n for n in COMPILED) if job.compile else ACTIVATIONS.get((size.family, kind), (0, 0))
     if not outer:
         outer, inner = OTHERS[kind]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch import nn
 
-from ticlm.methods.adapters.places import is_adapter
+from ticlm.core.errors import InputError
+from ticlm.methods.adapters.places import is_adapter, is_encoder_decoder, tower
 
 EMBEDDINGS, ADAPTERS = "embeddings", "adapters"
 
@@ -24,3 +25,30 @@ def parameter_groups(module: nn.Module) -> dict[str, str]:
         part = name.removeprefix(prefix).partition(".")[0]
         found[name] = ADAPTERS if is_adapter(name) else EMBEDDINGS if id(parameter) in embeddings else part
     return found
+
+
+def passed(module: nn.Module) -> tuple[int, int]:
+    """Return how many weights, and how many blocks, gradients of activations pass in a backward pass: all of them, if
+    the embeddings are trained; else those above the lowest block that has a trained weight, and it.
+
+    Of an encoder–decoder, whose gradients pass the whole decoder, the weights are those above the lowest trained block
+    of the encoder, and all blocks count. A model without a single stack of blocks is passed as a whole.
+    """
+    everything, table = _count(module), module.get_input_embeddings()  # type: ignore[operator]
+    try:
+        blocks = list(tower(module).blocks)
+    except InputError:
+        return everything, int(getattr(module.config, "num_hidden_layers", 0))
+    if any(weight.requires_grad for weight in table.parameters()):
+        return everything, len(blocks)
+    trained = [any(weight.requires_grad for weight in block.parameters()) for block in blocks]
+    first = trained.index(True) if True in trained else len(blocks)
+    head = module.get_output_embeddings()  # type: ignore[operator]
+    # A table that is the output layer, too, is passed there; one that only looks tokens up is not.
+    is_head = head is not None and head.weight is table.weight
+    below = sum(map(_count, blocks[:first])) + (0 if is_head else _count(table))
+    return everything - below, len(blocks) - (0 if is_encoder_decoder(module) else first)
+
+
+def _count(module: nn.Module) -> int:
+    return sum(weight.numel() for weight in module.parameters())

@@ -14,7 +14,8 @@ from ticlm.core import settings
 from ticlm.core.errors import InputError
 from ticlm.platform.models import memory
 from ticlm.platform.models.presets import ModelSize, own_vocabulary, preset_size
-from ticlm.platform.study.round import Round
+from ticlm.platform.study.adapted import AdaptedWeights, WeightsOf
+from ticlm.platform.study.round import Round, RoundRecipe
 from ticlm.platform.study.settings import EverySteps, Study
 from ticlm.platform.tasks.cells.cell import Compute
 
@@ -94,9 +95,10 @@ class Machine:
 
 @dataclass(frozen=True)
 class Work:
-    """The FLOPs of training: `flops` are 6N per token, `with_attention` adds attention (PaLM, appendix B), `added` are
-    those of penalties, in units of the first. `not_counted` names the penalties whose work is not known. `sampling` are
-    the FLOPs of rows that models write: 2N per token, a forward pass with cached keys and values."""
+    """The FLOPs of training: `flops` are 6N per token (fewer where weights are frozen: `flops_per_token`),
+    `with_attention` adds attention (PaLM, appendix B), `added` are those of penalties, in units of 6N. `not_counted`
+    names the penalties whose work is not known. `sampling` are the FLOPs of rows that models write: 2N per token, a
+    forward pass with cached keys and values."""
 
     flops: float
     with_attention: float
@@ -110,23 +112,36 @@ def forward_flops(parameters: int, tokens: int) -> float:
     return 2.0 * parameters * tokens
 
 
-def work(size: ModelSize, rounds: Collection[Round], length: int) -> Work:
-    """Return the FLOPs of training these rounds. Penalties are counted in the units of rows of `length`; attention by
-    the rows of each round, as tuned copies may have shorter ones."""
+def flops_per_token(size: ModelSize, length: int, weights: AdaptedWeights | None = None) -> tuple[int, int]:
+    """Return the training FLOPs per token of a round, without and with attention; `weights` are None if it trains all.
+
+    A forward pass takes 2 FLOPs per weight, a backward pass 2 per weight that gradients pass on their way down to the
+    lowest trained one, and 2 per trained weight. Of the attention's, a third are the forward pass's.
+    """
+    if weights is None:
+        return size.flops_per_token(length)
+    plain = 2 * (weights.total + weights.passed + weights.trained)
+    return plain, plain + 4 * size.width * length * (size.layers + 2 * weights.layers)
+
+
+def work(size: ModelSize, rounds: Collection[Round], length: int, weights_of: WeightsOf = lambda recipe: None) -> Work:
+    """Return the FLOPs of training these rounds. Penalties are counted in the units of rows of `length`, as if nothing
+    was frozen; attention by the rows of each round, as tuned copies may have shorter ones."""
     plain = size.flops_per_token(length)[0]
-    tokens, added = Counter[int](), 0.0
+    tokens, added = Counter[tuple[int, AdaptedWeights | None]](), 0.0
     unknown: dict[str, None] = {}
     for spec in rounds:
-        tokens[spec.recipe.length] += spec.tokens
+        tokens[spec.recipe.length, weights_of(spec.recipe)] += spec.tokens
         for penalty in spec.recipe.penalties:
             share = penalty.added_work(spec.steps) if spec.steps else 0
             if share is None:
                 unknown[type(penalty).__name__] = None
             else:
                 added += share * spec.tokens * plain
-    attention = sum(size.flops_per_token(long)[1] * count for long, count in tokens.items())
+    each = [(flops_per_token(size, *kind), count) for kind, count in tokens.items()]
+    flops, attention = (sum(one[i] * count for one, count in each) for i in (0, 1))
     sampling = forward_flops(size.parameters, sum(spec.sampled_tokens for spec in rounds))
-    return Work(plain * tokens.total(), attention, added, tuple(unknown), sampling)
+    return Work(flops, attention, added, tuple(unknown), sampling)
 
 
 def published_bytes(parameters: int, models: int) -> int:
@@ -134,27 +149,47 @@ def published_bytes(parameters: int, models: int) -> int:
     return parameters * BYTES_PER_WEIGHT * models
 
 
-def checkpoint_bytes(parameters: int, study: Study, rounds: Collection[Round], chains: int, copies: int) -> int:
+def checkpoint_bytes(
+    parameters: int,
+    study: Study,
+    rounds: Collection[Round],
+    chains: int,
+    copies: int,
+    weights_of: WeightsOf = lambda recipe: None,
+) -> int:
     """Return the bytes of mid-round checkpoints when there are most of them: of as many chains, and tuned copies, as
-    train at the same time, each with the largest state of any of these rounds."""
+    train at the same time, each with the largest state of any of these rounds. Frozen weights are in none."""
     at_once = min(chains, study.resources.chains) + min(copies, study.resources.tuned_copies)
-    states = [
-        1 + spec.recipe.optimizer.moments + sum(penalty.saved_copies for penalty in spec.recipe.penalties)
-        for spec in rounds
-    ]
-    return parameters * BYTES_PER_WEIGHT * max(states, default=0) * CHECKPOINTS * at_once
+
+    def state(recipe: RoundRecipe) -> int:
+        weights = weights_of(recipe)
+        values = 1 + recipe.optimizer.moments + sum(penalty.saved_copies for penalty in recipe.penalties)
+        return values * (parameters if weights is None else weights.trained)
+
+    return BYTES_PER_WEIGHT * max((state(spec.recipe) for spec in rounds), default=0) * CHECKPOINTS * at_once
 
 
-def memory_job(size: ModelSize, study: Study, rounds: Collection[Round], workers: tuple[int, int]) -> memory.Workload:
+def memory_job(
+    size: ModelSize,
+    study: Study,
+    rounds: Collection[Round],
+    workers: tuple[int, int],
+    weights_of: WeightsOf = lambda recipe: None,
+) -> memory.Workload:
     """Return the job of one worker of a chain of these rounds, which has `workers` (min, max), at its fullest."""
     recipe, resources = max(rounds, key=lambda spec: spec.recipe.length).recipe, study.resources
+    found = [weights_of(spec.recipe) for spec in rounds]
+    adapted = [one for one in found if one is not None]
+    is_whole = len(adapted) < len(found)
     return memory.Workload(
         size,
         recipe.precision,
         rows=min(recipe.batch_rows, resources.micro_rows(recipe.batch_rows, workers[1])),
         length=recipe.length,
         world=workers[0],
-        trained=0 if all(spec.recipe.frozen == "all" for spec in rounds) else None,
+        trained=None if is_whole else max(one.trained for one in adapted),
+        layers=None if is_whole else max(one.layers for one in adapted),
+        frozen_layers=not is_whole and recipe.freezes_within_layers,
         copies=max(spec.recipe.held_copies for spec in rounds),
         moments=max(spec.recipe.optimizer.moments for spec in rounds),
         recompute=resources.recompute,

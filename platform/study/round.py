@@ -11,7 +11,7 @@ from ticlm.core import extensions
 from ticlm.core.errors import InputError
 from ticlm.core.mixture import Mixture, Source
 from ticlm.core.settings import Settings
-from ticlm.methods.freezing import Freeze, frozen
+from ticlm.methods.freezing import FirstLayers, Freeze, frozen
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter, Penalty, RoundPosition
@@ -104,6 +104,11 @@ class RoundRecipe(Settings):
     def frozen(self) -> Freeze:
         """Which of the model's own weights the round does not train."""
         return frozen(self.freeze, self.adapter)
+
+    @property
+    def freezes_within_layers(self) -> bool:
+        """Whether gradients pass layers whose own weights are frozen."""
+        return self.frozen != "nothing" and not (isinstance(self.freeze, FirstLayers) and self.adapter is None)
 
 
 class AveragedRound(Settings):

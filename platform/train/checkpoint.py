@@ -1,5 +1,6 @@
 """Mid-round checkpoints: the whole state of a running round, in a format that any number of workers can read (DCP).
 
+Frozen weights are left out: whoever resumes a round has them from where it starts.
 Where they lie is spelled in `core/paths.py`. Each has a record, which is written last.
 """
 
@@ -18,7 +19,7 @@ import torch.distributed as dist
 from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
 from torch.distributed.checkpoint.planner import SavePlan, SavePlanner
-from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict import get_model_state_dict, get_state_dict, set_state_dict
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save as write
 
@@ -170,9 +171,8 @@ def restore(store: Store, path: str, running: RunningRound, workers: Workers) ->
     with store.local(f"{path}/{paths.MID_ROUND_FILES}") as local:
         _check_shapes(state["model"], local, store.uri(path))
         _dcp(load, state, str(local), workers)
-    set_state_dict(
-        running.module, running.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"]
-    )
+    weights = {**get_model_state_dict(running.module), **state["model"]}
+    set_state_dict(running.module, running.optimizer, model_state_dict=weights, optim_state_dict=state["optimizer"])
     for penalty, saved in zip(running.penalties, state["penalties"].values()):
         penalty.load_state_dict(saved)
     running.step, running.history = state["step"], state["history"]
@@ -192,8 +192,10 @@ def _check_shapes(weights: dict[str, Any], folder: Path, named: str) -> None:
 
 def _state(running: RunningRound) -> dict[str, Any]:
     weights, moments = get_state_dict(running.module, running.optimizer)
+    own = running.module.named_parameters(remove_duplicate=False)
+    frozen = {name for name, weight in own if not weight.requires_grad}
     return {
-        "model": weights,
+        "model": {name: value for name, value in weights.items() if name not in frozen},
         "optimizer": moments,
         "penalties": {str(i): penalty.state_dict() for i, penalty in enumerate(running.penalties)},
         "step": running.step,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -24,6 +25,9 @@ from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.train import fused
 from ticlm.platform.train.clipping import scale, squared_rows
 from ticlm.platform.train.device import LateNumbers, attention, placed, seed, sent
+
+CACHED = 1 << 18
+"""Logits that a pass over them on a CPU takes at a time: 1 MB."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,7 @@ def losses(
     if fused.is_possible(module, penalties):
         return fused.losses(module, batch, penalties, factor)
     logits = module(**arguments).logits.float()
-    loss, nll = _TokenLoss.apply(logits, labels, weights, factor)  # type: ignore[no-untyped-call]
+    loss, nll = _TokenLoss.apply(logits, labels, weights, factor, not penalties)  # type: ignore[no-untyped-call]
     for penalty in penalties:
         extra = penalty.loss(batch, logits)
         if extra is not None:
@@ -189,14 +193,19 @@ class _TokenLoss(torch.autograd.Function):
     """
 
     # The gradient is written by hand, in three passes over the logits, because at small widths they are most of a step.
-    # Autograd takes nearly twice as long for the same numbers.
+    # Autograd takes nearly twice as long for the same numbers. On a CPU, the passes are over a few positions at a time,
+    # which stay in its caches; each position is summed by itself, so these are the same numbers. Where nobody else
+    # reads the logits (they are `own`), the gradient takes their place.
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, labels: Tensor, weights: Tensor, z_loss: float) -> tuple[Tensor, Tensor]:
-        normaliser = torch.logsumexp(logits, dim=-1)
+    def forward(
+        ctx: Any, logits: Tensor, labels: Tensor, weights: Tensor, z_loss: float, own: bool
+    ) -> tuple[Tensor, Tensor]:
+        flat = logits.flatten(0, -2)
+        normaliser = torch.cat([torch.logsumexp(flat[part], dim=-1) for part in _parts(flat)]).view(labels.shape)
         nll = normaliser - logits.gather(-1, labels[..., None]).squeeze(-1)
         ctx.save_for_backward(logits, labels, weights, normaliser)
-        ctx.z_loss = z_loss
+        ctx.z_loss, ctx.own = z_loss, own
         nll_sum = (nll * weights).sum()
         ctx.mark_non_differentiable(nll_sum)
         return ((nll + z_loss * normaliser.square()) * weights).sum(), nll_sum
@@ -205,10 +214,22 @@ class _TokenLoss(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         logits, labels, weights, normaliser = ctx.saved_tensors
         scale = gradients[0] * weights
-        gradient = torch.sub(logits, normaliser[..., None]).exp_()
-        gradient.mul_((scale + 2 * ctx.z_loss * normaliser * scale)[..., None])
+        factor = (scale + 2 * ctx.z_loss * normaliser * scale).flatten()[:, None]
+        gradient = logits if ctx.own else torch.empty_like(logits)
+        flat, made, lse = (one.flatten(0, -2) for one in (logits, gradient, normaliser[..., None]))
+        for part in _parts(flat):
+            torch.sub(flat[part], lse[part], out=made[part]).exp_().mul_(factor[part])
         gradient.scatter_add_(-1, labels[..., None], -scale[..., None])
-        return gradient, None, None, None
+        return gradient, None, None, None, None
+
+
+def _parts(logits: Tensor) -> list[slice]:
+    """Return slices of the positions of logits [positions, vocabulary]: all of them on a GPU, few on a CPU."""
+    count, vocabulary = logits.shape
+    # Two at least: threads would share the sum over a single one.
+    number = min(count * vocabulary // CACHED, count // 2) if logits.device.type == "cpu" else 1
+    edges = [count * n // max(1, number) for n in range(max(1, number) + 1)]
+    return [slice(begin, end) for begin, end in pairwise(edges)]
 
 
 def is_finite(result: StepResult) -> bool:

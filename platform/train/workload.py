@@ -7,6 +7,7 @@ from typing import Any
 
 from ticlm.core.errors import InputError
 from ticlm.platform.models import build, compiled, memory
+from ticlm.platform.models.parameter_groups import passed
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.study.work import ChainWork
@@ -18,6 +19,7 @@ def workloads(work: ChainWork, workers: Workers, module: Any, numbers: Sequence[
     resources, weights = work.resources, list(module.parameters())
     size = build.with_shape(module.config, sum(one.numel() for one in weights))
     trained = sum(one.numel() for one in weights if one.requires_grad)
+    layers = passed(module)[1]
     compiles = compiled.is_wanted(resources.compile, workers.device)
     in_parts = compiles and compiled.output_layer(module) is not None
 
@@ -29,6 +31,8 @@ def workloads(work: ChainWork, workers: Workers, module: Any, numbers: Sequence[
             length=recipe.length,
             world=workers.world,
             trained=trained,
+            layers=layers,
+            frozen_layers=recipe.freezes_within_layers,
             copies=recipe.held_copies,
             moments=recipe.optimizer.moments,
             recompute=resources.recompute,

@@ -17,7 +17,7 @@ from ticlm.methods.adapters import places
 from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
-from ticlm.methods.freezing import Freeze, freeze
+from ticlm.methods.freezing import FirstLayers, Freeze, freeze
 from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
 from ticlm.methods.seams import Adapter
 from ticlm.platform.models import adapter_stack, build, folders
@@ -332,6 +332,45 @@ def test_what_a_rule_freezes() -> None:
     assert trained(t5) == {name for name, _ in t5.named_parameters()}
     with pytest.raises(InputError, match=r"^freeze: encoder, but gpt2 has no encoder of its own; give all$"):
         freeze(adapted("tiny-gpt2", []), "encoder", None)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_the_first_layers_are_frozen_with_the_embeddings(tied: bool) -> None:
+    """A tied output layer is the table of the embeddings."""
+    changes = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32, "num_hidden_layers": 3}
+    model = ConfigModel(model_type="llama", config=json.dumps({**changes, "tie_word_embeddings": tied}))
+    module = build.scratch(build.config(model, 32), Causal(), 0)
+    freeze(module, FirstLayers(first_layers=2), None)
+    last = {name for name, _ in module.named_parameters() if name.startswith("model.layers.2.")}
+    assert trained(module) == last | {"model.norm.weight"} | (set() if tied else {"lm_head.weight"})
+    module(torch.zeros(1, 4, dtype=torch.int64)).logits.sum().backward()
+    assert all((value.grad is not None) == value.requires_grad for value in module.parameters())
+
+
+def test_nothing_is_kept_below_the_first_trained_layer() -> None:
+    gpt2 = adapted("tiny-gpt2", [])
+    freeze(gpt2, FirstLayers(first_layers=1), None)
+    assert {name.split(".")[1] for name in trained(gpt2)} == {"h", "ln_f"}
+    seen = []
+    for block in gpt2.transformer.h:
+        block.register_forward_hook(lambda _, __, out: seen.append(out.requires_grad))
+    saved: list[Any] = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda value: saved.append(len(seen)), lambda _: None):
+        gpt2(torch.zeros(1, 4, dtype=torch.int64))
+    assert seen == [False, True] and saved and min(saved) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "layers", "said"),
+    [
+        ("tiny-gpt2", 2, "freeze.first_layers must be below 2, the layers of this gpt2, got 2"),
+        ("tiny-t5", 1, "freeze.first_layers: t5 has an encoder; give freeze: encoder, or all with an adapter"),
+    ],
+)
+def test_layers_that_cannot_be_frozen(name: str, layers: int, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        freeze(adapted(name, []), FirstLayers(first_layers=layers), None)
+    assert str(caught.value) == said
 
 
 def test_the_bias_of_a_k_adapters_first_block_serves_the_others() -> None:

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from ticlm.core.errors import InputError
+from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.objectives import Causal
-from ticlm.platform.models import build, memory
+from ticlm.platform.models import adapter_stack, build, memory
 from ticlm.platform.models.presets import preset_size
 from ticlm.platform.models.settings import ConfigModel, Precision, PresetModel
 
@@ -24,11 +25,15 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
-def kept(family: str, layers: int, dtype: torch.dtype) -> tuple[int, Any]:
-    """Return the bytes that a forward pass keeps for the backward pass, weights apart; and the configuration."""
+def kept(family: str, layers: int, dtype: torch.dtype, lora: bool = False) -> tuple[int, Any]:
+    """Return the bytes that a forward pass keeps for the backward pass, weights apart; and the configuration. With
+    `lora`, all weights but LoRA's are frozen."""
     depth = {"n_layer" if family == "gpt2" else "num_hidden_layers": layers}
     made = build.config(ConfigModel.model_validate({"model_type": family, "config": SHAPES[family] | depth}), 97)
-    module = build.from_config(made, Causal()).to(dtype)
+    module = build.from_config(made, Causal())
+    if lora:
+        adapter_stack.prepare(module, LoRA(rank=1), "all", 0)
+    module.to(dtype)
     own = {one.untyped_storage().data_ptr() for one in (*module.parameters(), *module.buffers())}
     found: dict[int, torch.Tensor] = {}  # holds them, so that no address comes twice
 
@@ -52,6 +57,20 @@ def test_a_layer_keeps_what_the_formula_says(family: str, kind: Literal["float32
     job = memory.Workload(size, Precision(compute=kind), ROWS, LENGTH)
     rest = (more - fewer) / (ROWS * LENGTH) - memory.of(job).activations / size.layers / (ROWS * LENGTH)
     assert 0 <= rest <= 24
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
+@pytest.mark.parametrize("family", list(SHAPES))
+def test_a_frozen_layer_beside_lora_keeps_what_the_formula_says(
+    family: str, kind: Literal["float32", "bfloat16"]
+) -> None:
+    dtype = getattr(torch, kind)
+    (more, _), (fewer, made) = kept(family, 3, dtype, lora=True), kept(family, 2, dtype, lora=True)
+    job = memory.Workload(
+        build.with_shape(made, 1), Precision(compute=kind), ROWS, LENGTH, frozen_layers=True, layers=1
+    )
+    rest = (more - fewer - memory.of(job).activations) / (ROWS * LENGTH)
+    assert 0 <= rest <= 40, "norms, softmax, and LoRA's own of rank 1"
 
 
 def of_1b(**changes: Any) -> memory.Workload:

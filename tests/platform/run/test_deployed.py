@@ -129,6 +129,20 @@ def test_an_anchor_averages_every_checkpoint_with_the_base(toy_study: MakeStudy,
         assert value.equal((base[name].double() * 0.25 + trained[name].double() * 0.75).float()), name
 
 
+def test_frozen_weights_keep_their_bits_in_averages(toy_study: MakeStudy, toy_root: Path) -> None:
+    """Also where each round starts from the average before it."""
+    deploy = {"kind": "ema", "beta": 0.3, "next": "deployed"}
+    model = {"name": "tiny-gpt2", "changes": {"n_embd": 16, "n_head": 2}}
+    found = made(toy_study, toy_root, {**TIME, "deploy": deploy, "freeze": {"first_layers": 1}}, model=model)
+    driver.train(found)
+    base, *_, last = (
+        folders.load(Path(toy_root, published(Store(str(toy_root)), found.ids[key]))).state_dict()
+        for key in found.tree.runs[0].rounds.values()
+    )
+    changed = {name for name, value in last.items() if not value.equal(base[name])}
+    assert changed == {name for name in base if name.startswith(("transformer.h.1.", "transformer.ln_f."))}
+
+
 def test_a_damaged_part_is_named(toy_study: MakeStudy, toy_root: Path) -> None:
     driver.train(made(toy_study, toy_root, PLAIN))
     found = made(toy_study, toy_root, EMA)

@@ -20,6 +20,9 @@ from ticlm.core.errors import InputError
 from ticlm.methods.seams import Context, Penalty, PenaltyState
 from ticlm.methods.timeline import Imported
 from ticlm.platform.cli import plan_view
+from ticlm.platform.models import memory
+from ticlm.platform.study import costs
+from ticlm.platform.study.adapted import weights_of
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.settings import Study, load
@@ -103,6 +106,63 @@ def test_what_penalties_add_is_counted_if_they_tell(toy_study: Studies) -> None:
     assert added({"kind": "ewc", "batches": 2}) == (pytest.approx(3 * 2 / 18), [], plain * 4 / 3)
     assert added({"kind": "lwf", "teacher": Imported(path="x", as_of="outside").model_dump()}) == (0, ["LwF"], plain)
     assert added(Silent()) == (0, ["Silent"], plain)
+
+
+WIDTH, INNER, VOCABULARY, LENGTH = 64, 192, 512, 16
+LAYER = 4 * WIDTH**2 + 3 * WIDTH * INNER + 4 * WIDTH
+"""Weights of a layer of `tiny`, which has two, with its four norms."""
+TABLE = VOCABULARY * WIDTH
+ALL = 2 * LAYER + TABLE + WIDTH
+
+
+@pytest.mark.parametrize(
+    ("method", "trained", "total", "passed", "layers"),
+    [
+        ({"freeze": {"first_layers": 1}}, LAYER + WIDTH, ALL, LAYER + TABLE + WIDTH, 1),
+        ({"adapter": {"kind": "lora", "rank": 2}}, 2 * 2 * 4 * WIDTH, ALL + 16 * WIDTH, ALL + 16 * WIDTH, 2),
+    ],
+    ids=["last layer", "lora"],
+)
+def test_frozen_weights_take_a_forward_pass_and_what_lies_above_a_trained_one(
+    toy_study: Studies, method: dict[str, Any], trained: int, total: int, passed: int, layers: int
+) -> None:
+    """The first round of six steps trains all weights, three of four steps those of the method. The embeddings are tied
+    to the output layer."""
+    one = {"base": "cyclic-cosine", "name": "adapted", **STEP_1, **method}
+    study = toy_study(corpus="synthetic", methods=[one], length=LENGTH, model={"kind": "preset", "name": "tiny"})
+    plan = make(study, None)
+    (found,) = plan.adapted
+    assert (found.trained, found.total, found.passed, found.layers) == (trained, total, passed, layers)
+    cost = plan_view.describe(plan, Machine())["cost"]
+    whole, rest = (sum(spec.tokens for spec in part) for part in split(plan.tree.rounds.values()))
+    assert whole and rest and cost["flops"] == 6 * ALL * whole + 2 * (total + passed + trained) * rest
+    attention = 4 * WIDTH * LENGTH * (6 * whole + (2 + 2 * layers) * rest)
+    assert cost["flops_with_attention"] == cost["flops"] + attention
+    per_token = cost["flops"] / (whole + rest)
+    assert cost["tokens_per_s_per_gpu"] == pytest.approx(Machine().flops_per_s("float32") / per_token)
+
+
+def split(rounds: Any) -> tuple[list[Any], list[Any]]:
+    """Rounds that train all weights, and others."""
+    found: tuple[list[Any], list[Any]] = ([], [])
+    for spec in rounds:
+        found[spec.recipe.frozen != "nothing"].append(spec)
+    return found
+
+
+def test_checkpoints_leave_frozen_weights_out(toy_study: Studies) -> None:
+    """Where a run starts from a folder, no round trains all weights."""
+    one = {"base": "cyclic-cosine", "name": "last", **STEP_1, "freeze": {"first_layers": 1}}
+    study = toy_study(corpus="synthetic", methods=[one], length=LENGTH, model={"kind": "preset", "name": "tiny"})
+    plan = make(study, None)
+    last = [spec for spec in plan.tree.rounds.values() if spec.recipe.frozen != "nothing"]
+    weights = weights_of(study, plan.adapted)
+    assert costs.checkpoint_bytes(ALL, study, last, 1, 0, weights) == 3 * 4 * 3 * (LAYER + WIDTH)
+    assert plan.size is not None
+    job = costs.memory_job(plan.size, study, last, (1, 1), weights)
+    whole = costs.memory_job(plan.size, study, last, (1, 1))
+    assert memory.of(job).state == 4 * (ALL + 3 * (LAYER + WIDTH)) and memory.of(whole).state == 4 * 4 * ALL
+    assert 2 * memory.of(job).activations == memory.of(whole).activations
 
 
 def test_checkpoints_are_those_of_the_chains_that_train_at_once(toy_study: Studies) -> None:

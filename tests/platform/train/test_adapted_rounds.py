@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch.distributed.checkpoint.filesystem import FileSystemReader
 
 from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import read_record
-from ticlm.core.paths import round_folder
+from ticlm.core.paths import MID_ROUND_FILES, round_folder
 from ticlm.core.settings import parse
 from ticlm.core.store import Store
 from ticlm.methods.adapters.k_adapter import KAdapter
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.ewc import EWC
+from ticlm.methods.freezing import FirstLayers
 from ticlm.methods.lwf import LwF
 from ticlm.methods.method import Continual
 from ticlm.methods.schedules import WarmupCosine
@@ -31,7 +33,7 @@ from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.stored_rounds import published
+from ticlm.platform.study.stored_rounds import mid_round_checkpoints, published
 from ticlm.platform.study.work import ChainWork, work_of
 from ticlm.platform.train import trainer
 
@@ -39,6 +41,7 @@ MakeStudy = Callable[..., Study]
 FAST = WarmupCosine(max_rate=2e-2, warmup_steps=1)
 MODULAR = Modular(width=8, layers=1, heads=2, head_width=4, inner=16)
 T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "dropout_rate": 0.0}
+LAST = FirstLayers(first_layers=1)
 PAIRS = {"model": {"kind": "config", "model_type": "t5", "config": T5}, "objective": {"kind": "seq2seq"}}
 THREE = {"initial": "202301", "last": "202303"}
 GPT2: dict[str, Any] = {"model": {"name": "tiny-gpt2", "changes": {"n_embd": 16, "n_head": 2}}}
@@ -107,6 +110,15 @@ def test_a_decoder_is_trained_without_any_adapter(pairs_root: Path, toy_study: M
     assert moved(base, first) == {name for name in base if name.startswith("decoder.")}
 
 
+def test_the_last_layer_alone_is_trained(toy_root: Path, toy_study: MakeStudy) -> None:
+    study = toy_study(
+        **GPT2, periods=THREE, methods=[method(None, freeze=LAST, penalties=(EWC(weight=10, batches=2),))]
+    )
+    _, (base, first, second) = trained(study, toy_root)
+    last = {name for name in base if name.startswith(("transformer.h.1.", "transformer.ln_f."))}
+    assert moved(base, first) == moved(first, second) == last
+
+
 def test_a_tuned_copy_trains_all_weights(toy_root: Path, toy_study: MakeStudy) -> None:
     """Those of the adapters too, as CKL's light tuning and EvolvingQA's questions do."""
     tuned = {
@@ -171,6 +183,7 @@ COMPOSED: dict[str, tuple[bool, Continual]] = {
     "lora": (True, method(LoRA(), freeze="encoder", penalties=(EWC(weight=10, batches=2), LwF()))),
     "k-adapter": (True, method(KAdapter(layers=(1, 2)), freeze="encoder")),
     "modular": (True, method(MODULAR, freeze="encoder")),
+    "last layer": (False, method(None, freeze=LAST, penalties=(EWC(weight=10, batches=2), LwF()))),
     "k-adapter, causal": (False, method(KAdapter(layers=(0, 2), per="run"), penalties=(LwF(),))),
 }
 
@@ -178,7 +191,10 @@ COMPOSED: dict[str, tuple[bool, Continual]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
-    [kind if kind in ("lora", "k-adapter") else pytest.param(kind, marks=pytest.mark.nightly) for kind in COMPOSED],
+    [
+        kind if kind in ("lora", "k-adapter", "last layer") else pytest.param(kind, marks=pytest.mark.nightly)
+        for kind in COMPOSED
+    ],
 )
 def test_adapters_do_not_depend_on_the_workers(
     kind: str,
@@ -214,16 +230,31 @@ def chain_work(study: Study, root: Path) -> ChainWork:
     return work_of(made, chain)
 
 
-@pytest.mark.parametrize("per", ["round", "run"])
+TWO = (EWC(weight=10, batches=2),)
+KILLED = {
+    "per round": method(KAdapter(layers=(1, 2)), freeze="encoder", penalties=TWO),
+    "per run": method(KAdapter(layers=(1, 2), per="run"), freeze="encoder", penalties=TWO),
+    "last layer": method(None, freeze=LAST, penalties=TWO),
+}
+
+
+@pytest.mark.parametrize("kind", KILLED)
 def test_an_adapted_model_is_killed_and_goes_on(
-    pairs_root: Path, toy_study: MakeStudy, run_until: Callable[[ChainWork, int], None], per: Literal["round", "run"]
+    tmp_path: Path,
+    toy_corpus: Callable[..., Any],
+    toy_study: MakeStudy,
+    run_until: Callable[[ChainWork, int], None],
+    kind: str,
 ) -> None:
     resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 2}}
-    one = method(KAdapter(layers=(1, 2), per=per), freeze="encoder", penalties=(EWC(weight=10, batches=2),))
-    work = chain_work(toy_study(**PAIRS, periods=THREE, methods=[one], resources=resources), pairs_root)
+    causal = kind == "last layer"
+    root = tmp_path / "whole"
+    toy_corpus(root / "corpora/toy@1", **({} if causal else {"inputs": 12}))
+    study = toy_study(**(GPT2 if causal else PAIRS), periods=THREE, methods=[KILLED[kind]], resources=resources)
+    work = chain_work(study, root)
     trainer.run_chain(work, Workers())
     for saves in (3, 4):
-        stopped = replace(work, root=str(pairs_root / f"stopped-{saves}"))
+        stopped = replace(work, root=str(tmp_path / f"stopped-{saves}"))
         run_until(stopped, saves)
         trainer.run_chain(stopped, Workers())
         for round_id in work.ids:
@@ -231,3 +262,16 @@ def test_an_adapted_model_is_killed_and_goes_on(
             assert mine is not None and theirs is not None
             assert {f.path: f.sha256 for f in mine.files} == {f.path: f.sha256 for f in theirs.files}
     assert folders.load(Path(work.root) / published(Store(work.root), work.ids[-1])) is not None
+
+
+def test_a_checkpoint_leaves_frozen_weights_out(
+    toy_root: Path, toy_study: MakeStudy, run_until: Callable[[ChainWork, int], None]
+) -> None:
+    resources = {"trainer": "process", "device": "cpu", "cadence": {"steps": 2}}
+    study = toy_study(**GPT2, periods=THREE, methods=[method(None, freeze=LAST)], resources=resources)
+    work = chain_work(study, toy_root)
+    run_until(work, 3)  # two of the first round, of which all weights are trained, and one of the second
+    ((_, last),) = mid_round_checkpoints(work.store, round_folder(work.ids[1]))
+    keys = FileSystemReader(toy_root / last / MID_ROUND_FILES).read_metadata().state_dict_metadata
+    names = {key.removeprefix("model.transformer.") for key in keys if key.startswith("model.")}
+    assert len(names) == 14 and all(name.startswith(("h.1.", "ln_f.")) for name in names)

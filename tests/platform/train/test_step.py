@@ -19,6 +19,7 @@ from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.study.settings import Loss, Study
 from ticlm.platform.study.tree import rounds
+from ticlm.platform.train import step as train_steps
 from ticlm.platform.train.step import StepResult, is_finite, train_step
 
 ROWS = np.random.default_rng(0).integers(0, 64, (9, 17)).astype(np.uint16)
@@ -130,3 +131,20 @@ def test_a_penalty_pulls_before_the_gradient_is_clipped(toy_study: Callable[...,
 def test_what_is_no_number_is_seen(loss: float, norm: float) -> None:
     assert is_finite(StepResult(2.0, 1.0, ()))
     assert not is_finite(StepResult(loss, norm, ()))
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_few_positions_at_a_time_give_the_same_bits(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the gradient takes the place of the logits."""
+    torch.manual_seed(0)
+    logits, labels, weights = 5 * torch.randn(2, 13, 97), torch.randint(0, 97, (2, 13)), torch.rand(2, 13)
+
+    def found(at_once: int, own: bool) -> list[Tensor]:
+        monkeypatch.setattr(train_steps, "CACHED", at_once)
+        leaf = logits.clone().requires_grad_()
+        loss, nll = train_steps._TokenLoss.apply(leaf * 1, labels, weights, 1e-4, own)  # type: ignore[no-untyped-call]
+        (loss / 7).backward()
+        assert leaf.grad is not None
+        return [loss.detach(), nll, leaf.grad]
+
+    assert all(torch.equal(a, b) for a, b in zip(found(300, own), found(1 << 30, False), strict=True))
