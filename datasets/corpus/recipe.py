@@ -25,6 +25,7 @@ from ticlm.datasets.dedup.settings import Deduplicate
 from ticlm.datasets.examples.documents import ExampleDocuments
 from ticlm.datasets.filters import date_line
 from ticlm.datasets.filters.union import REFINEDWEB, AnyFilter
+from ticlm.datasets.generation.samples import ModelSamples
 from ticlm.datasets.hub.documents import HubDocuments
 from ticlm.datasets.io import dates
 from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece, Skipped
@@ -32,7 +33,6 @@ from ticlm.datasets.io.executor import ExecutorSetting
 from ticlm.datasets.io.file_documents import FileDocuments
 from ticlm.datasets.kilt.pairs import KiltPairs
 from ticlm.datasets.lama.pairs import ProbePairs
-from ticlm.datasets.llm.samples import ModelSamples
 from ticlm.datasets.news.articles import ArticleDocuments
 from ticlm.datasets.news.masked_csv import MaskedCsv
 from ticlm.datasets.packages.documents import PackageDocuments

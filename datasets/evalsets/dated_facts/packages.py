@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,6 +14,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.extras import Extra
 from ticlm.core.periods import Calendar
 from ticlm.core.settings import Settings
+from ticlm.core.signals import Threads
 from ticlm.datasets.codedocs.releases import Index, Sdist
 from ticlm.datasets.evalsets.dated_facts.change import CHANGES, DatedChange, examples_of
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
@@ -77,7 +77,7 @@ class PackageFacts(Settings):
             stamp = " ".join(f"{version}@{month}" for version, month in known.items())
             return Input(path=f"{FOLDER}/{name}", size=0, stamp=stamp)
 
-        with ThreadPoolExecutor(ASKED_AT_ONCE) as threads:
+        with Threads(ASKED_AT_ONCE) as threads:
             return list(threads.map(of, self.packages))
 
     def drafts(self, context: BuildContext) -> Iterator[PeriodDraft]:

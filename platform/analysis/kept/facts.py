@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Share:
+class FactShare:
     """A share of `n` changes, and its standard error over them."""
 
     value: float
@@ -44,11 +44,11 @@ class CheckpointFacts:
 
     method: str
     trained: str
-    as_base: Share | None
+    as_base: FactShare | None
     """Of the facts that did not change after the base: on how many it prefers the value that the base prefers."""
-    updated: Share | None
+    updated: FactShare | None
     """Of the changes after the base and up to the checkpoint: on how many it prefers the new value."""
-    updated_by_base: Share | None
+    updated_by_base: FactShare | None
     """The same of the base."""
     edge: FactEdge | None
     """None if there are too few changes or facts."""
@@ -59,7 +59,7 @@ def month_before(day: str) -> int:
     return int(day[:4]) * 12 + int(day[4:6]) - 2
 
 
-class FactReader:
+class ChangeReader:
     """Reads the answers of a study's checkpoints to a task of dated facts. `base` is (method, trained period)."""
 
     def __init__(self, study: StudyResult, task: str, base: tuple[str, str], base_month: int) -> None:
@@ -133,5 +133,5 @@ class FactReader:
         return [str(one) for one in self._asked["id"][chosen]]
 
 
-def _share(outcomes: Sequence[bool]) -> Share | None:
-    return Share(float(np.mean(outcomes)), len(outcomes)) if outcomes else None
+def _share(outcomes: Sequence[bool]) -> FactShare | None:
+    return FactShare(float(np.mean(outcomes)), len(outcomes)) if outcomes else None

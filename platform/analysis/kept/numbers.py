@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ticlm.platform.analysis.age.changes import month_text
-from ticlm.platform.analysis.kept.facts import CheckpointFacts, FactReader, Share, month_before
+from ticlm.platform.analysis.kept.facts import ChangeReader, CheckpointFacts, FactShare, month_before
 from ticlm.platform.analysis.kept.losses import BaseDifferences
 from ticlm.platform.results.study_result import StudyResult
 
@@ -58,7 +58,7 @@ class KeptNumbers:
         if known is None or answers is None or not new.base_ends:
             return {}
         task = self._id(self.facts_task) if self.facts_task else str(known["task"].iloc[0])
-        reader = FactReader(self.study, task, (new.run, new.base), month_before(new.base_ends))
+        reader = ChangeReader(self.study, task, (new.run, new.base), month_before(new.base_ends))
         base, *others = reader.checkpoints(self.methods)
         return {name: [base, *(one for one in others if one.method == name)] for name in self.methods}
 
@@ -137,5 +137,5 @@ class KeptNumbers:
         return self.study.metric(task).name == "nll"
 
 
-def _value(share: Share | None) -> float:
+def _value(share: FactShare | None) -> float:
     return math.nan if share is None else share.value

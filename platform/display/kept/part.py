@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ticlm.platform.analysis.age.changes import month_text
 from ticlm.platform.analysis.age.edge import FactEdge
-from ticlm.platform.analysis.kept.facts import CheckpointFacts, Share
+from ticlm.platform.analysis.kept.facts import CheckpointFacts, FactShare
 from ticlm.platform.analysis.kept.losses import Change
 from ticlm.platform.analysis.kept.numbers import COLUMNS, EDGES, KeptNumbers
 from ticlm.platform.analysis.numbers import count, percent, signed
@@ -181,7 +181,7 @@ def _fact_cells(last: CheckpointFacts) -> list[TextCell]:
     return [*cells, TextCell(month_text(last.edge.month), _ends(last.edge))]
 
 
-def _percent(share: Share | None, base: Share | None = None) -> TextCell:
+def _percent(share: FactShare | None, base: FactShare | None = None) -> TextCell:
     if share is None:
         return TextCell("–")
     return TextCell(percent(share.value), "" if base is None else f"base {percent(base.value)}", hint=f"of {share.n:,}")

@@ -127,10 +127,11 @@ def _loaded(folder: str) -> tuple[Any, Any]:
     """Return a causal model and its tokenizer. Raises InputError if the folder has none, or no end of text."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    how = {"local_files_only": True, "trust_remote_code": False}
     try:
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32", **how).eval()
-        tokenizer = AutoTokenizer.from_pretrained(folder, **how)
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, dtype="float32", local_files_only=True, trust_remote_code=False
+        ).eval()
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # of damaged files, transformers raises all kinds
         raise InputError(f"documents.model: {folder} holds no causal model: {in_one_line(error)}") from None
     if tokenizer.eos_token_id is None:

@@ -13,8 +13,8 @@ from ticlm.core.periods import Calendar
 from ticlm.core.settings import parse
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.generation.samples import ModelSamples
 from ticlm.datasets.io.documents import Document
-from ticlm.datasets.llm.samples import ModelSamples
 
 
 @pytest.fixture(scope="module")
