@@ -111,6 +111,7 @@ def _who(plan: Plan, key: str) -> str:
 
 
 def _least_tokens(plan: Plan) -> float | None:
-    """Return the tokens per parameter of the model from scratch that has the fewest; None if that is unknown."""
-    scratch = [spec.tokens for spec in plan.tree.rounds.values() if spec.parent is None]
+    """Return the tokens per parameter of the model from scratch that has the fewest; None if that is unknown, and if
+    there is none: a model that exists is taken as it is."""
+    scratch = [spec.tokens for spec in plan.tree.rounds.values() if spec.parent is None and spec.steps]
     return min(scratch) / plan.parameters if scratch and plan.parameters else None

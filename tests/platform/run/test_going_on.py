@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 
 from ticlm.core.errors import InputError
 from ticlm.core.store import Store
+from ticlm.platform.cli import plan_notes
 from ticlm.platform.results import of_plan
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
@@ -87,3 +88,11 @@ def test_rows_longer_than_the_models_window_are_refused(tmp_path: Path, toy_root
     with pytest.raises(InputError, match=r"base reads 8 tokens at most, and rows have 16; build") as error:
         driver.train(made)
     assert "\n" not in str(error.value)
+
+
+def test_no_note_says_that_a_model_that_exists_saw_too_few_tokens(
+    tmp_path: Path, toy_root: Path, toy_study: MakeStudy
+) -> None:
+    made = plan.make(going_on(toy_study, base(tmp_path / "base")), str(toy_root))
+    driver.train(made)  # its parameters are known by now
+    assert not [note for note in plan_notes.notes(plan.make(made.study, str(toy_root)), None) if "from scratch" in note]
