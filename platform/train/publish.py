@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import json
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.core import hub, paths
-from ticlm.core.integrity.records import Attempt
+from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.store import Store
 from ticlm.platform.models import folders, sharding
 from ticlm.platform.models.sharding import Workers
@@ -56,6 +58,21 @@ def model_of(
     return write
 
 
+def _link_alike(folder: Path, store: Store, parent: str) -> None:
+    """Replace the weight files of a folder that are those of the round in the folder `parent`, byte for byte, by links
+    to them: beside an adapter all weights are frozen, and a model of 135M would take 540 MB more in every round."""
+    record = read_record(store, parent)
+    if record is None:
+        return
+    for file in folder.glob("*.safetensors"):
+        other = Path(store.path(paths.model(parent, record.attempt))) / file.name
+        with contextlib.suppress(OSError):  # of disks without such links, or of a parent that is being removed
+            if filecmp.cmp(file, other, shallow=False):
+                link = file.with_name(f".{file.name}.link")
+                os.link(other, link)
+                link.replace(file)
+
+
 def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attempt, writer: Writer) -> None:
     """Begin to publish a finished round, with its number in the chain, in the writer's thread: its model and metrics,
     then the record; last, remove the mid-round checkpoints of every attempt and what interrupted attempts left. Every
@@ -69,9 +86,12 @@ def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attemp
     # weights have to come to the host anyway.
     write, facts = model_of(running, work, attempt, writer.workers, copied=True), _round_facts(running, work, number)
     metrics, store = json.dumps(_metrics(running)).encode(), attempt.store
+    parent = work.parent_of(number) if running.round.recipe.frozen == "all" and store.is_local else None
 
     def finish() -> None:
         write()
+        if parent is not None:
+            _link_alike(Path(store.path(paths.model(attempt.folder, attempt.name))), store, paths.round_folder(parent))
         store.write(paths.metrics(attempt.path), metrics)
         steps = f"{paths.STEPS}/"
         # No record may name mid-round checkpoints: they are removed next.

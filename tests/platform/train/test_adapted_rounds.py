@@ -92,6 +92,15 @@ def test_an_adapter_of_a_run_is_trained_by_all_its_rounds(toy_root: Path, toy_st
     assert all(".adapter_0." in name for name in moved(first, second)) and moved(first, second)
 
 
+def test_frozen_weights_lie_on_a_disk_once(toy_root: Path, toy_study: MakeStudy) -> None:
+    study = toy_study(**GPT2, periods=THREE, methods=[method(LoRA(per="run"))])
+    made, _ = trained(study, toy_root)
+    rounds = made.tree.runs[0].rounds.values()
+    files = [toy_root / published(Store(toy_root), made.ids[key]) / "model.safetensors" for key in rounds]
+    assert len({file.stat().st_ino for file in files}) == 1 and not list(toy_root.rglob(".*link"))
+    assert len({(file.parent / adapter_stack.ADAPTERS).exists() for file in files}) == 2
+
+
 def test_one_more_month_of_a_run_goes_on_with_its_adapter(toy_root: Path, toy_study: MakeStudy) -> None:
     """A chain that begins at the second month loads the adapter from the first, and ends in the same bits."""
     whole = toy_study(**GPT2, periods=THREE, methods=[method(LoRA(per="run"), penalties=(LwF(),))])
