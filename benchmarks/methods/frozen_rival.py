@@ -51,10 +51,11 @@ def main(folder: Path, asked: str) -> None:
     answers, sys.stdout = sys.stdout, sys.stderr
     torch.set_num_threads(1)
     job = json.loads((folder / "job.json").read_text())
-    model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype=torch.float32, attn_implementation="sdpa")
+    how = {"dtype": torch.float32, "attn_implementation": "sdpa"}
+    model = AutoModelForCausalLM.from_pretrained(folder / "model", trust_remote_code=False, **how)
     model.config.use_cache = False
     if asked == "lora":
-        model = PeftModel.from_pretrained(model, folder / "peft" / "0", is_trainable=True)
+        model = PeftModel.from_pretrained(model, folder / "peft" / "0", is_trainable=True, trust_remote_code=False)
     else:
         model.requires_grad_(False)
         for trained in (*model.model.layers[-job["last"] :], model.model.norm):
