@@ -7,6 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,32 +16,32 @@ from torch.utils.data import SequentialSampler
 from transformers import AutoModelForCausalLM, Trainer, TrainerCallback, TrainingArguments
 
 
-class Clock(TrainerCallback):
+class Clock(TrainerCallback):  # type: ignore[misc]
     """Seconds of each step: from the end of the one before it, or from the beginning, to its own end."""
 
-    def __init__(self):
-        self.marks = []
+    def __init__(self) -> None:
+        self.marks: list[tuple[float, float]] = []
 
-    def on_step_begin(self, *_, **__):
+    def on_step_begin(self, *_: Any, **__: Any) -> None:
         if not self.marks:
             self.marks.append((time.perf_counter(), time.process_time()))
 
-    def on_step_end(self, *_, **__):
+    def on_step_end(self, *_: Any, **__: Any) -> None:
         self.marks.append((time.perf_counter(), time.process_time()))
 
-    def median(self, which):
+    def median(self, which: int) -> float:
         return median(after[which] - before[which] for before, after in zip(self.marks, self.marks[1:]))
 
 
-class InOrder(Trainer):
+class InOrder(Trainer):  # type: ignore[misc]
     """Trainer on rows in their order, which keeps the loss of each step."""
 
-    losses: list
+    losses: list[float]
 
-    def _get_train_sampler(self, dataset=None):
+    def _get_train_sampler(self, dataset: Any = None) -> SequentialSampler:
         return SequentialSampler(dataset if dataset is not None else self.train_dataset)
 
-    def compute_loss(self, *arguments, **named):
+    def compute_loss(self, *arguments: Any, **named: Any) -> Any:
         loss = super().compute_loss(*arguments, **named)
         self.losses.append(loss.item())  # our side reads each step's loss, too
         return loss
@@ -50,10 +51,11 @@ def main(folder: Path, asked: str) -> None:
     answers, sys.stdout = sys.stdout, sys.stderr
     torch.set_num_threads(1)
     job = json.loads((folder / "job.json").read_text())
-    model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype=torch.float32, attn_implementation="sdpa")
+    how = {"dtype": torch.float32, "attn_implementation": "sdpa"}
+    model = AutoModelForCausalLM.from_pretrained(folder / "model", trust_remote_code=False, **how)
     model.config.use_cache = False
     if asked == "lora":
-        model = PeftModel.from_pretrained(model, folder / "peft" / "0", is_trainable=True)
+        model = PeftModel.from_pretrained(model, folder / "peft" / "0", is_trainable=True, trust_remote_code=False)
     else:
         model.requires_grad_(False)
         for trained in (*model.model.layers[-job["last"] :], model.model.norm):
@@ -65,7 +67,7 @@ def main(folder: Path, asked: str) -> None:
         print(json.dumps(run(model, items, job, request["turn"], request["steps"])), file=answers, flush=True)
 
 
-def run(model, items: list, job: dict, turn: int, steps: int) -> dict:
+def run(model: Any, items: list[Any], job: dict[str, Any], turn: int, steps: int) -> dict[str, Any]:
     size = steps * job["rows"]
     arguments = TrainingArguments(
         output_dir=tempfile.gettempdir(),

@@ -354,8 +354,13 @@ def test_nothing_is_kept_below_the_first_trained_layer() -> None:
     seen = []
     for block in gpt2.transformer.h:
         block.register_forward_hook(lambda _, __, out: seen.append(out.requires_grad))
-    saved: list[Any] = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda value: saved.append(len(seen)), lambda _: None):
+    saved: list[int] = []
+
+    def keep(value: Tensor) -> Tensor:
+        saved.append(len(seen))
+        return value
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda value: value):
         gpt2(torch.zeros(1, 4, dtype=torch.int64))
     assert seen == [False, True] and saved and min(saved) == 1
 
