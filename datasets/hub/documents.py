@@ -20,6 +20,7 @@ from ticlm.datasets.hub.repository import HubFile
 from ticlm.datasets.io import formats
 from ticlm.datasets.io.documents import Bad, Document, Documents, Fields, Input, Piece, Skipped
 from ticlm.datasets.io.fetching import Unreachable
+from ticlm.datasets.io.file_documents import columns
 from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.io.records import BadRecord, Record
 
@@ -135,7 +136,7 @@ class HubDocuments(Documents):
         def first() -> Iterator[Record]:
             for _, record in self._records(inputs[0], 0, None, look=True):
                 if not isinstance(record, BadRecord):
-                    seen.append(record)
+                    seen[:] = [record]
                     yield record
 
         try:
@@ -143,13 +144,12 @@ class HubDocuments(Documents):
         except (InputError, OSError):  # which the build itself reports
             return
         if wrong is not None:
-            columns = dict.fromkeys(name for row in seen for name in row if name != "hub")
-            raise InputError(f"{place.file}: {wrong}; its columns are {', '.join(columns)}")
+            raise InputError(f"{place.file}: {wrong}; its columns are {', '.join(columns(self._url(place)))}")
         found = self._read_fields.document(seen[-1], "") if seen else None
         if self.per_period is not None and isinstance(found, Document):
             size = self.per_period.size(found)
             if size > max(max(PlaceInSet.of(entry.path).budgets.values()) for entry in inputs):
-                what = f"the first row of {place.file} has {size:,} {'document' if size == 1 else 'bytes'}"
+                what = f"the first row of {place.file} has {size:,} bytes"
                 raise InputError(f"documents.per_period: {self.per_period} leaves no file as much as a row; {what}")
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
@@ -192,15 +192,15 @@ class HubDocuments(Documents):
         """Yield the rows of a file or a range of it, each with the names of where it is. A `look` fetches little
         of what it does not read."""
         place = PlaceInSet.of(entry.path)
-        url, columns = self._url(place), [name for name in self._read_fields.names() if not name.startswith(HUB)]
+        url, read = self._url(place), [name for name in self._read_fields.names() if not name.startswith(HUB)]
         where, keys = place.record(), formats.keys_of(place.file)
         if self.fields.timestamp.startswith(HUB):
             kind = self.fields.timestamp.removeprefix(HUB)
             where["date"] = f"{self._days(place.named(kind), kind).start:%Y-%m-%d}"
         if place.file.endswith(".parquet") and (purse is not None or look):
-            rows = parquet.rows(url, columns, self._read_fields, (self.seed, place.file), purse)
+            rows = parquet.rows(url, read, self._read_fields, (self.seed, place.file), purse)
         else:
-            rows = formats.rows(url, start, end, columns)
+            rows = formats.rows(url, start, end, read)
         for number, record in rows:
             yield number, record if isinstance(record, BadRecord) else {**keys, **record, "hub": where}
 
@@ -227,13 +227,15 @@ class HubDocuments(Documents):
         listed = repository.files_at if commit else repository.files
         stamp = self.fields.timestamp
         kind = stamp.removeprefix(HUB) if stamp.startswith(HUB) else self.within
+        of_name: dict[str, tuple[str, ...]] = {}
         for file in listed(self.path, commit, configs, self.split):
             if kind is None:
                 yield file, None
                 continue
             name = PlaceInSet(file.path, file.config, file.split).named(kind)
-            days = self._days(name, kind)
-            labels = days.labels(calendar)
+            if name not in of_name:
+                of_name[name] = self._days(name, kind).labels(calendar)
+            labels = of_name[name]
             if self.within is None and len(labels) > 1:
                 raise InputError(
                     f"documents.fields.timestamp: {kind} {name} of {self.path} tells no day of one period "

@@ -42,11 +42,11 @@ class Cap(Settings):
     """The most that is read of a period. Tokens are counted before there is a tokenizer: as bytes of text."""
 
     tokens: int | None = Field(None, gt=0)
-    """Tokens of `bytes_per_token` bytes each."""
+    """Largest number of tokens, of `bytes_per_token` bytes each."""
     bytes: int | None = Field(None, gt=0)
-    """Bytes of text (UTF-8)."""
+    """Largest number of bytes of text (UTF-8)."""
     documents: int | None = Field(None, gt=0)
-    """Documents."""
+    """Largest number of documents."""
     bytes_per_token: float = Field(4.0, gt=0)
     """Bytes of text that count as a token."""
 

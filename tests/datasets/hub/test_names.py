@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -114,7 +116,7 @@ CRAWL = "CC-MAIN-2024-10"
         ),
         (
             {"name": CRAWL, "fields": {"timestamp": "hub.config", "text": "body"}},
-            "none of its first 40 rows has text in 'body', which documents.fields.text names; its columns are url",
+            "none of its first 40 rows has text in 'body', which documents.fields.text names; its columns are text, id",
         ),
     ],
 )
@@ -143,6 +145,21 @@ def test_a_gated_data_set_is_opened_by_a_token_that_is_nowhere_recorded(
     found = list(reader.read(reader.pieces(entry)[0]))
     assert len(found) == 40 and isinstance(found[0], Document)
     assert server.token not in entry.model_dump_json() + str(found)
+
+
+def test_tables_json_and_folders_of_keys_of_the_hub_are_read_without_a_card(server: HubServer) -> None:
+    row = {"text": "Some words.", "url": "u"}
+    server.repository("org/mixed").push(
+        {
+            "data/year=2024/month=05/a.csv": b"text,url\nSome words.,u\n",
+            "data/year=2024/month=06/a.json.gz": gzip.compress(json.dumps([row]).encode()),
+            "data/year=2024/month=07/a.parquet": hubsets.parquet([row]),
+            "data/about.pdf": b"%PDF",
+        }
+    )
+    reader = documents(path="org/mixed", fields={"timestamp": "year-month"})
+    found = [one for entry in reader.inputs(Calendar()) for one in reader.read(reader.pieces(entry)[0])]
+    assert [one.timestamp.month for one in found if isinstance(one, Document)] == [5, 6, 7]
 
 
 def test_a_hub_that_is_out_of_reach_is_told_in_a_line(server: HubServer) -> None:
