@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -74,7 +75,10 @@ class DatedTexts(Settings):
         reader.check(context.inputs)
         timeline = self.periods.timeline()
         sample = TextSample(reader, self.periods, frozenset(timeline.labels), self.documents, self.chars)
-        yield from drawn(sample, context, timeline.periods, _every, "documents of the period")
+        for draft in drawn(sample, context, timeline.periods, _every, "documents of the period"):
+            if isinstance(reader, HubDocuments):
+                draft = replace(draft, inputs=tuple(map(reader.at_commit, draft.inputs)))
+            yield draft
 
 
 class HubTexts(Settings):

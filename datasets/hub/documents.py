@@ -104,6 +104,10 @@ class HubDocuments(Documents):
         """Return these settings with the commit that the revision is now; of a local folder, as they are."""
         return self.model_copy(update={"revision": repository.commit_of(self.path, self.revision) or None})
 
+    def at_commit(self, path: str) -> str:
+        """Return the path of an input with the commit in it, as `hf://datasets/ORG/NAME@COMMIT/…`."""
+        return path.replace(f"{repository.SCHEME}{self.path}/", f"{repository.SCHEME}{self.path}@{self._commit}/", 1)
+
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return an input for each file that is read, ordered by path. Raises InputError if the data set cannot be
         listed, has no such config or split, or has a config without a date."""

@@ -59,8 +59,10 @@ def commit_of(path: str, revision: str | None) -> str:
         raise InputError(f"documents.path: {path}: no folder here, and HF_HUB_OFFLINE is set")
 
     def asked() -> str:
-        HfApi().auth_check(path, repo_type="dataset")
-        return str(HfApi().dataset_info(path, revision=revision, expand=["sha"]).sha)
+        found = HfApi().dataset_info(path, revision=revision, expand=["sha", "gated"])
+        if found.gated:
+            HfApi().auth_check(path, repo_type="dataset")
+        return str(found.sha)
 
     return _heard(path, revision, "asking for its commit", asked, most=FIRST_TRIES)
 
