@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import model_validator
@@ -17,7 +18,7 @@ from ticlm.datasets.hub import names, parquet, places, repository, share
 from ticlm.datasets.hub.names import Days
 from ticlm.datasets.hub.places import NAMED, PlaceInSet
 from ticlm.datasets.hub.repository import HubFile
-from ticlm.datasets.io import formats
+from ticlm.datasets.io import formats, records
 from ticlm.datasets.io.documents import Bad, Document, Documents, Fields, Input, Piece, Skipped
 from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.io.file_documents import columns
@@ -175,15 +176,18 @@ class HubDocuments(Documents):
     def _outcomes(
         self, piece: Piece, place: PlaceInSet, purse: share.Purse | None
     ) -> Iterator[Document | Bad | Skipped]:
+        before: int | None = None if piece.start else 0
         for number, record in self._records(piece.input, piece.start, piece.end, purse):
-            where = f"{place.file}:{number}"
-            if isinstance(record, BadRecord):
-                yield Bad(record.reason, where, lost=record.lost)
-            else:
-                yield self._outcome(record, place, where)
+            found = record if isinstance(record, BadRecord) else self._outcome(record, place)
+            if isinstance(found, BadRecord):
+                found = Bad(found.reason, "", lost=found.lost)
+            if isinstance(found, Bad):
+                before = records.lines_before(self._url(place), piece.start) if before is None else before
+                found = replace(found, where=f"{place.file}:{before + number}")
+            yield found
 
-    def _outcome(self, record: Record, place: PlaceInSet, where: str) -> Document | Bad | Skipped:
-        found = self._read_fields.document(record, where)
+    def _outcome(self, record: Record, place: PlaceInSet) -> Document | Bad | Skipped:
+        found = self._read_fields.document(record, "")
         if self.within is None or found.timestamp is None:
             return found
         days = self._days(place.named(self.within), self.within)

@@ -111,6 +111,10 @@ CRAWL = "CC-MAIN-2024-10"
             "hf://datasets/org/web/data/CC-MAIN-2024-10/000_00000.parquet has 1,299 bytes",
         ),
         (
+            {"configs": "CC-MAIN*", "dates": {"CC-MAIN-2024-18": "202403"}, "per_period": {"documents": 1}},
+            "documents.per_period: {documents: 1} is below one row: 2 configs share it in 202403",
+        ),
+        (
             {"name": CRAWL, "fields": COLUMN, "per_period": {"tokens": 3000}},
             "documents.per_period: dates in a column need periods.initial and periods.last, or only",
         ),
