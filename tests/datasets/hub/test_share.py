@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -147,11 +147,16 @@ def test_budgets_grow_with_the_cap_and_never_exceed_it() -> None:
     for _ in range(50):
         labels = [f"2023{month:02d}" for month in range(1, rng.randint(1, 4) + 1)]
         files = [(HubFile(f"{n}", 0, "", "ab"[n % 2], "train"), labels) for n in range(rng.randint(1, 6))]
-        weights = {file.path: {label: rng.choice([0, 0.3, 1, 7, 50.5]) for label in labels} for file, _ in files}
+        weights: dict[str, dict[str, float]] = {}
+        weights |= {file.path: {label: rng.choice([0, 0.3, 1, 7, 50.5]) for label in labels} for file, _ in files}
         before: dict[str, dict[str, int]] = {}
+
+        def weigh(file: HubFile, _: Sequence[str], of: dict[str, dict[str, float]] = weights) -> dict[str, float]:
+            return of[file.path]
+
         for most in (2, 3, 5, 8, 13, 40, 41, 100, 1000):
             cap = Cap(documents=most)
-            given = {file.path: dict(own) for file, own in plan(files, cap, 0, lambda one, _, of=weights: of[one.path])}
+            given = {file.path: dict(own) for file, own in plan(files, cap, 0, weigh)}
             assert all(own[label] <= given[path][label] for path, own in before.items() for label in own)
             assert all(sum(own.get(label, 0) for own in given.values()) <= most for label in labels)
             before = given
