@@ -54,7 +54,7 @@ class Cap(Settings):
     @model_validator(mode="after")
     def _one(self) -> Cap:
         if sum(value is not None for value in (self.tokens, self.bytes, self.documents)) != 1:
-            raise ValueError("per_period: give one of tokens, bytes and documents")
+            raise ValueError("give one of tokens, bytes and documents")
         return self
 
     @property

@@ -82,7 +82,7 @@ def built(root: Path, name: str = "web", **changes: Any) -> Corpus:
 
 def test_of_twenty_configs_about_what_a_cap_needs_is_read_and_a_larger_cap_adds_to_it(server: HubServer) -> None:
     reads: list[set[str]] = []
-    for tokens in (20_000, 25_000, 50_000):
+    for tokens in (20_000, 50_000):
         before = server.data_sent
         found = read(documents(per_period={"tokens": tokens}))
         need = 20 * 4 * tokens
@@ -92,7 +92,7 @@ def test_of_twenty_configs_about_what_a_cap_needs_is_read_and_a_larger_cap_adds_
             sizes[one.source] += len(one.text.encode())
         assert len(sizes) == 20 and all(0.85 * 4 * tokens < size <= 4 * tokens for size in sizes.values())
         reads.append({one.text for one in found})
-    assert reads[0] < reads[1] < reads[2]
+    assert reads[0] < reads[1]
     assert {one.text for one in read(documents(per_period={"tokens": 20_000}, seed=1))} != reads[0]
 
 
