@@ -189,7 +189,14 @@ def test_a_name_that_spans_periods_needs_a_column_and_a_setting_may_give_a_date(
 
 @pytest.mark.parametrize(
     "settings",
-    [{"per_period": {"tokens": 1, "bytes": 4}}, {"name": "a", "configs": "b"}, {"fields": {"timestamp": "hub.day"}}],
+    [
+        {"name": "a", "configs": "b"},
+        {"fields": {"timestamp": "hub.day"}},
+        {"per_period": {"tokens": 1, "bytes": 4}},
+        {"per_period": {}},
+        {"within": "file"},
+        {"dates": {"a": "May"}},
+    ],
 )
 def test_settings_that_contradict_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(InputError):
