@@ -143,6 +143,7 @@ def test_a_gated_data_set_is_opened_by_a_token_that_is_nowhere_recorded(
     assert str(refused.value) == (
         f"documents.path: org/web: gated; accept its terms at {page}, then log in: hf auth login, or HF_TOKEN=…"
     )
+    assert len([one for one in server.requests if "auth-check" in one]) == 1  # a refusal is final
     monkeypatch.setenv("HF_TOKEN", server.token)
     hubserver.forget()
     (entry,) = reader.inputs(Calendar())
