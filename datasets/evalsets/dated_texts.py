@@ -77,7 +77,10 @@ class DatedTexts(Settings):
         reader.check(context.inputs)
         timeline = self.periods.timeline()
         sample = TextSample(reader, self.periods, frozenset(timeline.labels), self.documents, self.chars)
-        yield from drawn(sample, context, timeline.periods, _every, "documents of the period")
+        for draft in drawn(sample, context, timeline.periods, _every, "documents of the period"):
+            if isinstance(reader, HubDocuments):
+                draft = replace(draft, inputs=tuple(map(reader.at_commit, draft.inputs)))
+            yield draft
 
 
 class PackageVersions(Settings):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import model_validator
@@ -17,9 +19,10 @@ from ticlm.datasets.hub import names, parquet, places, repository, share
 from ticlm.datasets.hub.names import Days
 from ticlm.datasets.hub.places import NAMED, PlaceInSet
 from ticlm.datasets.hub.repository import HubFile
-from ticlm.datasets.io import formats
+from ticlm.datasets.io import formats, records
 from ticlm.datasets.io.documents import Bad, Document, Documents, Fields, Input, Piece, Skipped
 from ticlm.datasets.io.fetching import Unreachable
+from ticlm.datasets.io.file_documents import columns
 from ticlm.datasets.io.listing import Patterns
 from ticlm.datasets.io.records import BadRecord, Record
 
@@ -103,6 +106,10 @@ class HubDocuments(Documents):
         """Return these settings with the commit that the revision is now; of a local folder, as they are."""
         return self.model_copy(update={"revision": repository.commit_of(self.path, self.revision) or None})
 
+    def at_commit(self, path: str) -> str:
+        """Return the path of an input with the commit in it, as `hf://datasets/ORG/NAME@COMMIT/…`."""
+        return path.replace(f"{repository.SCHEME}{self.path}/", f"{repository.SCHEME}{self.path}@{self._commit}/", 1)
+
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return an input for each file that is read, ordered by path. Raises InputError if the data set cannot be
         listed, has no such config or split, or has a config without a date."""
@@ -135,7 +142,7 @@ class HubDocuments(Documents):
         def first() -> Iterator[Record]:
             for _, record in self._records(inputs[0], 0, None, look=True):
                 if not isinstance(record, BadRecord):
-                    seen.append(record)
+                    seen[:] = [record]
                     yield record
 
         try:
@@ -143,13 +150,12 @@ class HubDocuments(Documents):
         except (InputError, OSError):  # which the build itself reports
             return
         if wrong is not None:
-            columns = dict.fromkeys(name for row in seen for name in row if name != "hub")
-            raise InputError(f"{place.file}: {wrong}; its columns are {', '.join(columns)}")
+            raise InputError(f"{place.file}: {wrong}; its columns are {', '.join(columns(self._url(place)))}")
         found = self._read_fields.document(seen[-1], "") if seen else None
         if self.per_period is not None and isinstance(found, Document):
             size = self.per_period.size(found)
             if size > max(max(PlaceInSet.of(entry.path).budgets.values()) for entry in inputs):
-                what = f"the first row of {place.file} has {size:,} {'document' if size == 1 else 'bytes'}"
+                what = f"the first row of {place.file} has {size:,} bytes"
                 raise InputError(f"documents.per_period: {self.per_period} leaves no file as much as a row; {what}")
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
@@ -171,15 +177,18 @@ class HubDocuments(Documents):
     def _outcomes(
         self, piece: Piece, place: PlaceInSet, purse: share.Purse | None
     ) -> Iterator[Document | Bad | Skipped]:
+        before: int | None = None if piece.start else 0
         for number, record in self._records(piece.input, piece.start, piece.end, purse):
-            where = f"{place.file}:{number}"
-            if isinstance(record, BadRecord):
-                yield Bad(record.reason, where, lost=record.lost)
-            else:
-                yield self._outcome(record, place, where)
+            found = record if isinstance(record, BadRecord) else self._outcome(record, place)
+            if isinstance(found, BadRecord):
+                found = Bad(found.reason, "", lost=found.lost)
+            if isinstance(found, Bad):
+                before = records.lines_before(self._url(place), piece.start) if before is None else before
+                found = replace(found, where=f"{place.file}:{before + number}")
+            yield found
 
-    def _outcome(self, record: Record, place: PlaceInSet, where: str) -> Document | Bad | Skipped:
-        found = self._read_fields.document(record, where)
+    def _outcome(self, record: Record, place: PlaceInSet) -> Document | Bad | Skipped:
+        found = self._read_fields.document(record, "")
         if self.within is None or found.timestamp is None:
             return found
         days = self._days(place.named(self.within), self.within)
@@ -192,15 +201,15 @@ class HubDocuments(Documents):
         """Yield the rows of a file or a range of it, each with the names of where it is. A `look` fetches little
         of what it does not read."""
         place = PlaceInSet.of(entry.path)
-        url, columns = self._url(place), [name for name in self._read_fields.names() if not name.startswith(HUB)]
+        url, read = self._url(place), [name for name in self._read_fields.names() if not name.startswith(HUB)]
         where, keys = place.record(), formats.keys_of(place.file)
         if self.fields.timestamp.startswith(HUB):
             kind = self.fields.timestamp.removeprefix(HUB)
             where["date"] = f"{self._days(place.named(kind), kind).start:%Y-%m-%d}"
         if place.file.endswith(".parquet") and (purse is not None or look):
-            rows = parquet.rows(url, columns, self._read_fields, (self.seed, place.file), purse)
+            rows = parquet.rows(url, read, self._read_fields, (self.seed, place.file), purse)
         else:
-            rows = formats.rows(url, start, end, columns)
+            rows = formats.rows(url, start, end, read)
         for number, record in rows:
             yield number, record if isinstance(record, BadRecord) else {**keys, **record, "hub": where}
 
@@ -227,13 +236,15 @@ class HubDocuments(Documents):
         listed = repository.files_at if commit else repository.files
         stamp = self.fields.timestamp
         kind = stamp.removeprefix(HUB) if stamp.startswith(HUB) else self.within
+        of_name: dict[str, tuple[str, ...]] = {}
         for file in listed(self.path, commit, configs, self.split):
             if kind is None:
                 yield file, None
                 continue
             name = PlaceInSet(file.path, file.config, file.split).named(kind)
-            days = self._days(name, kind)
-            labels = days.labels(calendar)
+            if name not in of_name:
+                of_name[name] = self._days(name, kind).labels(calendar)
+            labels = of_name[name]
             if self.within is None and len(labels) > 1:
                 raise InputError(
                     f"documents.fields.timestamp: {kind} {name} of {self.path} tells no day of one period "
@@ -255,10 +266,8 @@ class HubDocuments(Documents):
         found: Mapping[str, float] | None = None
         if file.path.endswith(".parquet"):
             url = repository.url_of(file.path, self._commit)
-            try:
+            with suppress(Unreachable):  # the build counts what it cannot read (`limits.inputs`)
                 found = parquet.weights(url, self._read_fields, labels, self.per_period)
-            except Unreachable as error:
-                raise InputError(str(error)) from None
         return share.guessed(file, labels, self.per_period) if found is None else found
 
 

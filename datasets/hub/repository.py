@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
-from ticlm.core.errors import InputError, in_one_line
+from ticlm.core.errors import InputError
+from ticlm.core.remote.passing import in_one_line, passing
 from ticlm.datasets.io import formats, records, whole_files
 from ticlm.datasets.io.fetching import Unreachable, opened, tried
 
@@ -59,8 +60,10 @@ def commit_of(path: str, revision: str | None) -> str:
         raise InputError(f"documents.path: {path}: no folder here, and HF_HUB_OFFLINE is set")
 
     def asked() -> str:
-        HfApi().auth_check(path, repo_type="dataset")
-        return str(HfApi().dataset_info(path, revision=revision, expand=["sha"]).sha)
+        found = HfApi().dataset_info(path, revision=revision, expand=["sha", "gated"])
+        if found.gated:
+            HfApi().auth_check(path, repo_type="dataset")
+        return str(found.sha)
 
     return _heard(path, revision, "asking for its commit", asked, most=FIRST_TRIES)
 
@@ -199,6 +202,8 @@ def _heard(path: str, revision: str | None, what: str, action: Callable[[], T], 
             why = f"documents.revision: {path} has no revision {revision}"
         elif is_folder(path):
             why = f"{setting} cannot be loaded: {in_one_line(cause or error)}"
+        elif cause is not None and passing(cause):
+            why = f"{setting}: {hub} does not answer: {in_one_line(cause)}; name a mirror by HF_ENDPOINT, or a folder"
         else:
             why = str(error)
         raise InputError(why) from None

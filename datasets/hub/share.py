@@ -17,9 +17,10 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from ticlm.core.errors import InputError
 from ticlm.core.periods import span
 from ticlm.core.settings import Settings
-from ticlm.core.signals import Threads, result_of
+from ticlm.core.signals import Threads
 from ticlm.datasets.hub.repository import HubFile
 from ticlm.datasets.io import dates
 from ticlm.datasets.io.documents import Bad, Document, Fields, Skipped
@@ -42,18 +43,18 @@ class Cap(Settings):
     """The most that is read of a period. Tokens are counted before there is a tokenizer: as bytes of text."""
 
     tokens: int | None = Field(None, gt=0)
-    """Tokens of `bytes_per_token` bytes each."""
+    """Largest number of tokens, of `bytes_per_token` bytes each."""
     bytes: int | None = Field(None, gt=0)
-    """Bytes of text (UTF-8)."""
+    """Largest number of bytes of text (UTF-8)."""
     documents: int | None = Field(None, gt=0)
-    """Documents."""
+    """Largest number of documents."""
     bytes_per_token: float = Field(4.0, gt=0)
     """Bytes of text that count as a token."""
 
     @model_validator(mode="after")
     def _one(self) -> Cap:
         if sum(value is not None for value in (self.tokens, self.bytes, self.documents)) != 1:
-            raise ValueError("per_period: give one of tokens, bytes and documents")
+            raise ValueError("give one of tokens, bytes and documents")
         return self
 
     @property
@@ -90,25 +91,38 @@ def plan(
         label for mine in of_config.values() for label in {label for _, labels in mine for label in labels}
     )
 
-    def chosen(mine: Sequence[tuple[HubFile, Labels]]) -> list[tuple[HubFile, dict[str, float]]]:
-        shares = {label: cap.most / sharing[label] for _, labels in mine for label in labels}
-        left, found = dict(shares), list[tuple[HubFile, dict[str, float]]]()
+    for label, configs in sharing.items():
+        if int(cap.most / configs) < 1:
+            raise InputError(f"documents.per_period: {cap} is below one row: {configs} configs share it in {label}")
+
+    def chosen(mine: Sequence[tuple[HubFile, Labels]]) -> list[tuple[HubFile, Budgets]]:
+        left = {label: int(cap.most / sharing[label]) for _, labels in mine for label in labels}
+        weights: dict[HubFile, dict[str, int]] = {}
+        given: dict[HubFile, Counter[str]] = {}
         for file, labels in sorted(mine, key=lambda one: order(seed, one[0].path)):
-            if any(left[label] > 0 for label in labels):
-                given = {label: min(weight, left[label]) for label, weight in weigh(file, labels).items()}
-                left |= {label: left[label] - size for label, size in given.items()}
-                found.append((file, given))
-        given_in_all = Counter[str]()
-        for _, given in found:
-            given_in_all.update(given)
-        scale = {label: shares[label] / total for label, total in given_in_all.items() if total and left[label] > 0}
-        return [(file, {label: size * scale.get(label, 1) for label, size in given.items()}) for file, given in found]
+            if any(left[label] for label in labels):
+                weights[file] = {label: int(weight) or 1 for label, weight in weigh(file, labels).items() if weight}
+                given[file] = Counter()
+                _give(given[file], weights[file], left)
+        # Files may hold more than was guessed: they are given the same again, in as many turns as the cap allows.
+        for label in left:
+            total = sum(weight.get(label, 0) for weight in weights.values())
+            turns, left[label] = divmod(left[label], total) if total else (0, 0)
+            for file, weight in weights.items():
+                given[file][label] += turns * weight.get(label, 0)
+                _give(given[file], {label: weight.get(label, 0)}, left)
+        return [(file, budgets) for file, budgets in given.items() if any(budgets.values())]
 
     with Threads(AT_ONCE) as pool:
-        parts = [pool.submit(chosen, mine) for mine in of_config.values()]
-        taken = [one for part in parts for one in result_of(part)]
-    budgets = [(file, {label: int(size + 1e-6) for label, size in given.items()}) for file, given in taken]
-    return [(file, given) for file, given in budgets if any(given.values())]
+        return [one for part in pool.map(chosen, of_config.values()) for one in part]
+
+
+def _give(given: Counter[str], sizes: Budgets, left: dict[str, int]) -> None:
+    """Give a file these sizes, or what is left. The files of a period get theirs in one order whatever the cap is,
+    which only ends it; so a larger cap leaves no file with less."""
+    for label, size in sizes.items():
+        given[label] += min(size, left[label])
+        left[label] -= min(size, left[label])
 
 
 def guessed(file: HubFile, labels: Labels, cap: Cap) -> dict[str, float]:

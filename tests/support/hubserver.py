@@ -123,7 +123,8 @@ class Handler(BaseHTTPRequestHandler):
             if rest[:1] == ["tree"]:
                 self._tree(files, folder)
                 return
-            self._json({"id": name, "sha": commit, "siblings": [{"rfilename": one} for one in files]})
+            about = {"id": name, "sha": commit, "gated": "auto" if found.gated else False}
+            self._json({**about, "siblings": [{"rfilename": one} for one in files]})
 
     def _tree(self, files: Files, folder: str) -> None:
         recursive = "recursive=true" in self.path.lower()

@@ -14,8 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hubserver import Files
+from tokenizers import Tokenizer
 
 from ticlm.core.corpus import Corpus
+from ticlm.core.paths import TOKENIZER
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("n", "r", "st", "lk")]
 
@@ -136,9 +138,10 @@ def ppl(years: Sequence[int], rows: int = 12) -> Files:
 
 def marks(corpus: Corpus) -> dict[str, set[str]]:
     """The documents of each period whose beginning is in the corpus's rows."""
+    tokenizer = Tokenizer.from_str(corpus.store.read(f"{TOKENIZER}/tokenizer.json").decode())
     found = {}
     for label in corpus.periods:
         rows = corpus.rows(label, "train")
-        texts = [corpus.tokenizer().decode(row) for row in rows.take(np.arange(len(rows)))["tokens"]]
+        texts = [tokenizer.decode(list(row)) for row in rows.take(np.arange(len(rows)))["tokens"]]
         found[label] = {mark for text in texts for mark in re.findall(r"\[([^][]+)\]", text)}
     return found

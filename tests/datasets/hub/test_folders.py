@@ -14,6 +14,7 @@ import pytest
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar
 from ticlm.datasets.hub.documents import HubDocuments
+from ticlm.datasets.hub.share import Cap
 from ticlm.datasets.io.documents import Bad, Document, Fields
 
 
@@ -88,3 +89,15 @@ def test_a_set_that_does_not_exist_is_refused_in_one_line(tmp_path: Path) -> Non
 
 def test_where_rows_lie_is_not_part_of_the_identity() -> None:
     assert HubDocuments(path="a").identity == HubDocuments(path="b", revision="c").identity == Fields().identity
+
+
+def test_a_share_of_a_folder_is_seeded_too(folder: Path) -> None:
+    calendar = Calendar(initial="201305", last="201305")
+    taken = []
+    for documents in (2, 5, 12):
+        hub = HubDocuments(path=str(folder), fields=FIELDS, per_period=Cap(documents=documents))
+        inputs = hub.inputs(calendar)
+        taken.append(
+            {one.id for entry in inputs for one in hub.read(hub.pieces(entry)[0]) if isinstance(one, Document)}
+        )
+    assert [len(ids) for ids in taken] == [2, 5, 12] and taken[0] < taken[1] < taken[2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -109,12 +111,16 @@ CRAWL = "CC-MAIN-2024-10"
             "hf://datasets/org/web/data/CC-MAIN-2024-10/000_00000.parquet has 1,299 bytes",
         ),
         (
+            {"configs": "CC-MAIN*", "dates": {"CC-MAIN-2024-18": "202403"}, "per_period": {"documents": 1}},
+            "documents.per_period: {documents: 1} is below one row: 2 configs share it in 202403",
+        ),
+        (
             {"name": CRAWL, "fields": COLUMN, "per_period": {"tokens": 3000}},
             "documents.per_period: dates in a column need periods.initial and periods.last, or only",
         ),
         (
             {"name": CRAWL, "fields": {"timestamp": "hub.config", "text": "body"}},
-            "none of its first 40 rows has text in 'body', which documents.fields.text names; its columns are url",
+            "none of its first 40 rows has text in 'body', which documents.fields.text names; its columns are text, id",
         ),
     ],
 )
@@ -137,6 +143,7 @@ def test_a_gated_data_set_is_opened_by_a_token_that_is_nowhere_recorded(
     assert str(refused.value) == (
         f"documents.path: org/web: gated; accept its terms at {page}, then log in: hf auth login, or HF_TOKEN=…"
     )
+    assert len([one for one in server.requests if "auth-check" in one]) == 1  # a refusal is final
     monkeypatch.setenv("HF_TOKEN", server.token)
     hubserver.forget()
     (entry,) = reader.inputs(Calendar())
@@ -145,9 +152,27 @@ def test_a_gated_data_set_is_opened_by_a_token_that_is_nowhere_recorded(
     assert server.token not in entry.model_dump_json() + str(found)
 
 
+def test_tables_json_and_folders_of_keys_of_the_hub_are_read_without_a_card(server: HubServer) -> None:
+    row = {"text": "Some words.", "url": "u"}
+    server.repository("org/mixed").push(
+        {
+            "data/year=2024/month=05/a.csv": b"text,url\nSome words.,u\n",
+            "data/year=2024/month=06/a.json.gz": gzip.compress(json.dumps([row]).encode()),
+            "data/year=2024/month=07/a.parquet": hubsets.parquet([row]),
+            "data/about.pdf": b"%PDF",
+        }
+    )
+    reader = documents(path="org/mixed", fields={"timestamp": "year-month"})
+    found = [one for entry in reader.inputs(Calendar()) for one in reader.read(reader.pieces(entry)[0])]
+    assert [one.timestamp.month for one in found if isinstance(one, Document)] == [5, 6, 7]
+
+
 def test_a_hub_that_is_out_of_reach_is_told_in_a_line(server: HubServer) -> None:
     server.status = 503
-    with pytest.raises(InputError, match=r"cannot be read after 2 tries \(asking for its commit\): HTTP status 503$"):
+    said = (
+        r"^documents\.path: org/web: http://[^ ]* does not answer: HTTP status 503; name a mirror by HF_ENDPOINT, or a "
+    )
+    with pytest.raises(InputError, match=said):
         documents(name=CRAWL).inputs(Calendar())
 
 
@@ -163,7 +188,17 @@ def test_a_name_that_spans_periods_needs_a_column_and_a_setting_may_give_a_date(
     assert first.timestamp.date() == date(2024, 5, 1)
 
 
-@pytest.mark.parametrize("settings", [{"name": "a", "configs": "b"}, {"fields": {"timestamp": "hub.day"}}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"name": "a", "configs": "b"},
+        {"fields": {"timestamp": "hub.day"}},
+        {"per_period": {"tokens": 1, "bytes": 4}},
+        {"per_period": {}},
+        {"within": "file"},
+        {"dates": {"a": "May"}},
+    ],
+)
 def test_settings_that_contradict_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         documents(**settings)

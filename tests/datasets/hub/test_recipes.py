@@ -56,6 +56,8 @@ def test_fineweb_by_the_command_with_the_hub_that_the_environment_names(tmp_path
     assert ended.returncode == 0, ended.stderr
     corpus = Corpus.open(str(tmp_path / "corpora/fineweb@1"))
     assert of_months(marks(corpus)) == {"202403": 9, "202404": 9}
+    commit = server.repository("HuggingFaceFW/fineweb").refs["main"]
+    assert all(f'"revision":"{commit}"' in about.lineage.recipe for about in corpus.periods.values())
     written = b"".join(path.read_bytes() for path in (tmp_path / "corpora").rglob("*") if path.is_file())
     assert b"hf_secret" not in written and "hf_secret" not in ended.stdout + ended.stderr
     assert not [one for one in server.requests if "2023-50/" in one]
@@ -111,4 +113,4 @@ def test_ppl_guardian_has_a_split_for_each_year(tmp_path: Path, server: HubServe
     for label in ("202201-202212", "202301-202312"):
         assert len(list(found.read(label, "all"))) == 5
         assert all(one.about["date"].startswith(label[:4]) for one in found.read(label, "all"))
-    assert any(commit in one for one in server.requests)
+        assert f"hf://datasets/TheFinAI/ppl@{commit}/data/" in found.periods[label].lineage.inputs[0]
