@@ -11,12 +11,11 @@ TEXT, CODE = 0, -1
 FENCE = re.compile(r"^ {0,12}(`{3,}|~{3,}|:{3,})(.*)$")
 TITLE = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 ITEM = re.compile(r"^( {0,3})([-*+]|\d{1,3}[.)])\s+")
-TEXT_DIRECTIVES = frozenset(
-    "admonition attention caution danger deprecated dropdown error hint important note seealso tab-item tab-set tip todo "
-    "versionadded versionchanged warning".split()
+_DIRECTIVE = re.compile(
+    r"\{(admonition|attention|caution|danger|deprecated|dropdown|error|hint|important|note|seealso|tab-item|tab-set|tip|"
+    r"todo|versionadded|versionchanged|warning)\}"
 )
 """Directives of MyST whose content is text; that of others is code."""
-_DIRECTIVE = re.compile(r"\{([\w-]+)\}")
 _OPTION = re.compile(r"^\s*:[\w-]+:(\s.*)?$")
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -92,11 +91,10 @@ def _of_text(mark: str, info: str, opened: list[str]) -> bool:
     if not info and mark in opened:
         opened.remove(mark)
         return True
-    directive = _DIRECTIVE.match(info)
-    if directive is None or directive[1] not in TEXT_DIRECTIVES:
-        return False
-    opened.append(mark)
-    return True
+    if _DIRECTIVE.match(info):
+        opened.append(mark)
+        return True
+    return False
 
 
 def _flushed(held: list[str]) -> Iterator[tuple[int, str]]:
