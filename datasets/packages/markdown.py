@@ -11,6 +11,12 @@ TEXT, CODE = 0, -1
 FENCE = re.compile(r"^ {0,12}(`{3,}|~{3,}|:{3,})(.*)$")
 TITLE = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 ITEM = re.compile(r"^( {0,3})([-*+]|\d{1,3}[.)])\s+")
+_DIRECTIVE = re.compile(
+    r"\{(admonition|attention|caution|danger|deprecated|dropdown|error|hint|important|note|seealso|tab-item|tab-set|tip|"
+    r"todo|versionadded|versionchanged|warning)\}"
+)
+"""Directives of MyST whose content is text; that of others is code."""
+_OPTION = re.compile(r"^\s*:[\w-]+:(\s.*)?$")
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _UNDERLINED = re.compile(r"^(=+|-{3,})\s*$")
@@ -43,16 +49,18 @@ def markdown_blocks(source: str) -> list[DocBlock]:
 def _parts(source: str) -> Iterator[tuple[int, str]]:
     """Yield (level, title) of each title, (CODE, text) of each block of code, and (TEXT, text) of each other block."""
     held: list[str] = []
+    opened: list[str] = []
     lines = _COMMENT.sub("", _FRONT.sub("", source.replace("\r\n", "\n"))).expandtabs(4).split("\n")
     at = 0
     while at < len(lines):
         line = lines[at]
         at += 1
         if fence := FENCE.match(line):
-            if fence[1][0] == ":" or fence[2].strip().startswith("{"):
-                yield from _flushed(held)  # a directive of MyST: its content is text
+            mark, info = fence[1], fence[2].strip()
+            if mark[0] == ":" or _of_text(mark, info, opened):
+                yield from _flushed(held)
                 continue
-            end = next((n for n in range(at, len(lines)) if lines[n].strip().startswith(fence[1])), len(lines))
+            end = next((n for n in range(at, len(lines)) if lines[n].strip().startswith(mark)), len(lines))
             if not (held and ITEM.match(held[0])):
                 yield from _flushed(held)
             code = lines[at:end]
@@ -73,9 +81,20 @@ def _parts(source: str) -> Iterator[tuple[int, str]]:
         elif ITEM.match(line):
             yield from _flushed(held)
             held.append(line)
-        elif not (_RULE.match(line) or _DEFINITION.match(line)):
+        elif not (_RULE.match(line) or _DEFINITION.match(line) or _OPTION.match(line)):
             held.append(line)
     yield from _flushed(held)
+
+
+def _of_text(mark: str, info: str, opened: list[str]) -> bool:
+    """Return whether a fence begins or ends a directive of MyST whose content is text, and note it in `opened`."""
+    if not info and mark in opened:
+        opened.remove(mark)
+        return True
+    if _DIRECTIVE.match(info):
+        opened.append(mark)
+        return True
+    return False
 
 
 def _flushed(held: list[str]) -> Iterator[tuple[int, str]]:

@@ -106,6 +106,16 @@ def test_releases_that_are_not_read_are_counted(site: web.Site, tmp_path: Path) 
     assert "a pre-release" not in dropped(source(site, tmp_path, prereleases=True), "releases")
 
 
+def test_code_that_changed_below_the_same_docstring_is_nothing_new(site: web.Site, tmp_path: Path) -> None:
+    code = 'def add(*numbers):\n    """Add as many numbers as anybody could ever think of."""\n    return {0}\n'
+    for at, version in enumerate(("1.0", "1.1"), 1):
+        release(site, "coded", version, f"2024-0{at}-05", {"coded/sums.py": code.format(version)})
+    documents = source(site, tmp_path, packages=["coded"], include=["*.py"])
+    text = "# coded.sums.add(*numbers)\n\nAdd as many numbers as anybody could ever think of."
+    assert texts(documents) == [("2024-01-05", "coded/coded/sums.py", text)]
+    assert dropped(documents, "pages")["as in an earlier release"] == 1 + 1  # and __init__.py, which is empty
+
+
 def test_a_package_that_is_not_permissive_is_left_out_by_setting(site: web.Site, tmp_path: Path) -> None:
     for name, metadata in (("bound", "License: GPLv3\n"), ("silent", "")):
         release(site, name, "1.0", "2024-01-05", {"docs/guide.rst": GUIDE}, metadata=metadata)
@@ -153,6 +163,9 @@ def test_what_is_wrong_is_said_in_a_line(site: web.Site, tmp_path: Path) -> None
     release(site, "dateless", "1.0", "2024-01-05", {}, **{"upload-time": None})
     with pytest.raises(InputError, match=r"dateless: .* does not say when files were uploaded"):
         outcomes(source(site, tmp_path, packages=["dateless"]))
+    release(site, "built", "1.0", "2024-01-05", {}, filename="built-1.0-py3-none-any.whl", url="x.whl")
+    with pytest.raises(InputError, match=r"built: .* has no sources of it, only what is built"):
+        outcomes(source(site, tmp_path, packages=["built"]))
     with pytest.raises(InputError, match="each package once, got toy more than once"):
         source(site, tmp_path, packages=["toy", "Toy"])
     site.faults += ["503"] * 9

@@ -25,6 +25,15 @@ add <b>numbers</b>, `a_b` and {py:func}`~toy.add`.
 !!! note "Careful"
     It counts.
 
+```{tip} At once
+:class: wide
+It is fast.
+```
+
+```{eval-rst}
+.. toy:: add
+```
+
 - one thing
   goes on
 - another ![img](x.png)
@@ -51,6 +60,8 @@ def test_markdown_is_read_as_paragraphs_below_their_titles() -> None:
     assert markdown_blocks(PAGE) == [
         DocBlock(("Toy",), "A fine toy for people who add numbers, `a_b` and `toy.add`."),
         DocBlock(("Toy", "Use"), "Note: Careful It counts."),
+        DocBlock(("Toy", "Use"), "It is fast."),
+        DocBlock(("Toy", "Use"), ".. toy:: add", code=True),
         DocBlock(("Toy", "Use"), "- one thing goes on"),
         DocBlock(("Toy", "Use"), "- another\n\n  toy.add(1)"),
         DocBlock(("Toy", "Use"), "pip install toy\n\ntoy", code=True),
