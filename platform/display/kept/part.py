@@ -77,9 +77,9 @@ def _lines(numbers: KeptNumbers) -> Iterator[TextLine]:
     new, places = numbers.new, 3 + len(numbers.general_losses) + len(numbers.general_parts)
     if numbers.facts:
         base = next(iter(numbers.facts.values()))[0]
-        cells = (*(TextCell("") for _ in range(places)), *_fact_cells(base), TextCell(""), TextCell(""))
+        own = (*(TextCell("") for _ in range(places)), *_fact_cells(base), TextCell(""), TextCell(""))
         frozen = numbers.study.frozen
-        yield TextLine((frozen.name if frozen else "",), cells, "the base", is_apart=True)
+        yield TextLine((frozen.name if frozen else "",), own, "the base", is_apart=True)
     for name in numbers.methods:
         losses = (new.new(name), new.since_base(name), new.old(name))
         cells = [_loss(one) for one in (*losses, *(of.at_end(name) for of in numbers.general_losses))]

@@ -80,7 +80,7 @@ def test_the_ways_to_keep_what_it_knows_are_one_study(tmp_path: Path, toy_root: 
     result = of_plan.study_result(plan.make(study, str(toy_root)))
     assert result.frozen is not None and not result.missing
     assert set(result.cells["method"]) == {method.name for method in study.methods}
-    assert len(result.predictions) > 0 and set(result.predictions["task"]) == {"perplexity@1"}  # type: ignore[arg-type]
+    assert result.predictions is not None and set(result.predictions["task"]) == {"perplexity@1"}
 
 
 def test_rows_longer_than_the_models_window_are_refused(tmp_path: Path, toy_root: Path, toy_study: MakeStudy) -> None:
