@@ -86,7 +86,7 @@ class DatedTexts(Settings):
 class PackageVersions(Settings):
     """Versions of pages of documentation: of each period the pages of the packages' last release in it, whole.
 
-    An example's id is its page, which is the same in all periods, so that `ticlm age --versions` can follow it.
+    An example's id is its page, the same in all periods, so `ticlm age MODEL --versions SET` can follow it.
     """
 
     kind: Literal["package-versions"] = "package-versions"
