@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar
 from ticlm.core.settings import parse
+from ticlm.core.store import Store
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer
 from ticlm.datasets.generation.samples import ModelSamples
 from ticlm.datasets.io.documents import Document
 
@@ -70,3 +73,23 @@ def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
 def test_texts_longer_than_the_window_are_refused(folder: Path) -> None:
     with pytest.raises(InputError, match=r"documents\.tokens must be below the model's window of 48 tokens, got 48"):
         ModelSamples(model=str(folder), as_of="202402", tokens=48).inputs(Calendar())
+
+
+def test_a_tokenizer_whose_end_of_text_stands_in_the_models_config_keeps_it(folder: Path, tmp_path: Path) -> None:
+    """GPT-2's own configuration says how long texts may be, and nothing else."""
+    from transformers import AutoTokenizer, GPT2Config
+
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    shutil.copyfile(folder / "tokenizer.json", bare / "tokenizer.json")
+    (bare / "tokenizer_config.json").write_text('{"model_max_length": 1024}')
+    GPT2Config(eos_token_id=0, bos_token_id=0).save_pretrained(bare)
+    known = AutoTokenizer.from_pretrained(bare)
+    if known.eos_token_id is None:
+        pytest.skip("this transformers takes no end of text from a class")
+    info = PretrainedTokenizer(name=str(bare), as_of="202402").save(Store(str(tmp_path / "corpus")))
+    found = AutoTokenizer.from_pretrained(tmp_path / "corpus/tokenizer")
+    assert (found.eos_token_id, type(found)) == (
+        known.eos_token_id,
+        type(known),
+    ) and info.end_of_text == found.eos_token_id
