@@ -211,32 +211,6 @@ def test_a_document_with_most_of_a_large_share_is_trained_on() -> None:
     assert [int(sizes[splits == one].sum()) for one in (1, 2)] == [400, 100]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "expected"),
-    [
-        ([1000, 10, 10], [0, 1, 2]),  # both small ones would fit into eval
-        ([10, 1000, 10, 10], [1, 0, 1, 2]),
-        ([50, 50, 50], [1, 2, 0]),
-        ([1, 2, 1000], [1, 2, 0]),
-        ([1000, 1000, 1], [2, 0, 1]),
-        ([10, 0, 0], [0, 0, 0]),  # two of them are empty
-        ([60, 50], [0, 0]),
-    ],
-)
-def test_three_documents_or_more_leave_no_split_empty_and_the_giant_to_train(
-    sizes: Sequence[int], expected: Sequence[int]
-) -> None:
-    nothing = np.full(len(sizes), OPEN, np.int8)
-    assert Splits(eval=0.25, tune=0.08, by="tokens").decided(np.array(sizes, np.int64), nothing).tolist() == expected
-
-
-def test_a_document_with_most_of_a_large_share_is_trained_on() -> None:
-    sizes = np.array([390, *[10] * 61], np.int64)
-    splits = Splits(eval=0.4, tune=0.1, by="tokens").decided(sizes, np.full(len(sizes), OPEN, np.int8))
-    assert splits[0] == 0
-    assert [int(sizes[splits == one].sum()) for one in (1, 2)] == [400, 100]
-
-
 def test_what_earlier_periods_decided_counts_towards_a_share() -> None:
     sizes, before = np.array([10, 10, 10, 10], np.int64), np.array([OPEN, OPEN, 1, 0], np.int8)
     assert Splits(eval=0.25, tune=0.25, by="tokens").decided(sizes, before).tolist() == [2, 0, 1, 0]
