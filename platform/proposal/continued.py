@@ -130,13 +130,13 @@ def fitted(chosen: ChosenPeriods, minutes: float, cores: int, model: ExistingMod
     ray = minutes >= sizing.RAY_FROM and cores > 1
     length = min(LENGTH, model.window)
     tokens = tuple(round(amount.bytes / model.bytes_per_token) for amount in chosen.amounts)
-    later = sorted(tokens[1:])
+    first = int(as_of(chosen, model) in chosen.timeline.labels)
+    later = sorted(tokens[first:])
     share = min(0.25, max(0.05, round(sizing.ROWS * length / max(1, later[len(later) // 2]), 2)))
     tune = max(0.02, round(share / 3, 2))
     clock = sizing.Clock.of(chosen, ray, cores, speed)
-    base = Sizes(
-        model, model.bytes_per_token, tokens, share, tune, 0, 0.0, 192, BATCH_ROWS, False, ray, clock, length=length
-    )
+    common = (model, model.bytes_per_token, tokens, share, tune, 0, 0.0, 192, BATCH_ROWS, False, ray, clock)
+    base = Sizes(*common, length=length, first=first)
     sizing.check_steps(replace(base, update_epochs=EPOCHS[0]), chosen)
     needed = 0.0
     for (methods, has_facts), epochs, rows in (

@@ -44,6 +44,12 @@ class Proposal:
     """The recipe of samples of the model that the study goes on with; empty: it trains one."""
 
     @property
+    def is_older(self) -> bool:
+        """Whether all of the text is older than the model that the study goes on with."""
+        model = self.sizes.shape
+        return isinstance(model, continued.ExistingModel) and self.chosen.timeline.periods[-1].end <= model.after
+
+    @property
     def files(self) -> dict[str, str]:
         """The texts by the name of their file."""
         samples = (self.samples,) if self.samples else ()
@@ -56,6 +62,8 @@ class Proposal:
     def search(self, minutes: float, study: str, place: Sequence[str]) -> str | None:
         """Return the command that tries other peaks of replay in the study, if the minutes that this leaves allow; for
         a model that exists, the one that finds its peak on the first periods, whatever it takes."""
+        if self.samples and self.is_older:
+            return None  # a search may not know of a model that is later than its periods
         if self.samples:
             peak, periods = self.sizes.rates[0], min(SEARCHED, len(self.chosen.timeline.labels))
             values = "schedule.max_rate=" + ",".join(f"{peak * times:.2g}" for times in (0.5, 1, 2, 4, 8))

@@ -95,11 +95,13 @@ class Sizes:
     """Texts that the base writes, of a row's length at most, on which each checkpoint is scored."""
     has_facts: bool = False
     """Whether the first and the last checkpoints are asked for dated facts."""
+    first: int = 1
+    """Place of the first period that is an update; 0 if the model stands for no period of the calendar."""
 
     @property
     def usual(self) -> int:
         """Tokens of text of the median period after the first."""
-        later = sorted(self.tokens[1:])
+        later = sorted(self.tokens[self.first :])
         return later[len(later) // 2]
 
     @property
@@ -125,12 +127,12 @@ class Sizes:
     @property
     def updates(self) -> int:
         """Tokens of all updates of a method together."""
-        return round(self.update_epochs * sum(self.train[1:]))
+        return round(self.update_epochs * sum(self.train[self.first :]))
 
     @property
     def update_steps(self) -> float:
         """Steps of the smallest update."""
-        return self.update_epochs * min(self.train[1:]) / self.batch_rows / self.length
+        return self.update_epochs * min(self.train[self.first :]) / self.batch_rows / self.length
 
     @property
     def per_parameter(self) -> float:
@@ -153,7 +155,7 @@ class Sizes:
     @property
     def checkpoints(self) -> int:
         """Models that are scored."""
-        return 1 + len(self.methods) * (len(self.tokens) - 1) + self.oracle
+        return 1 + len(self.methods) * (len(self.tokens) - self.first) + self.oracle
 
     @property
     def scored(self) -> int:
@@ -189,7 +191,7 @@ class Sizes:
         model that exists, of five peaks on two updates."""
         step = self.batch_rows * self.length
         if self.samples:
-            updates = 10 * self.updates / max(1, len(self.tokens) - 1)
+            updates = 10 * self.updates / max(1, len(self.tokens) - self.first)
             training = updates / step * self.clock.pace.training_s(self.shape.parameters, self.batch_rows)
             return (RAY_S + 1.5 * training / REACHED) / 60  # half as much again to score what was trained
         training = 4 * self.updates / step * self.clock.pace.training_s(self.shape.parameters, self.batch_rows)
@@ -238,7 +240,7 @@ def fitted(
 def check_steps(sizes: Sizes, chosen: ChosenPeriods) -> None:
     """Raise InputError if the smallest update would have too few steps."""
     if sizes.update_steps < LEAST_STEPS:
-        tokens, label = min(zip(sizes.tokens[1:], chosen.timeline.labels[1:]))
+        tokens, label = min(zip(sizes.tokens[sizes.first :], chosen.timeline.labels[sizes.first :]))
         raise InputError(
             f"the smallest {chosen.step}, {label}, has {tokens:,} tokens, too few for an update: it would have "
             f"{sizes.update_steps:.1f} steps, and should have {LEAST_STEPS}; add text of that {chosen.step}"

@@ -23,6 +23,7 @@ def recipe(name: str, version: int, command: str, found: Inspection, chosen: Cho
     about, files = "about " if found.estimated else "", "1 file" if found.files == 1 else f"{found.files:,} files"
     held_out = sizes.usual * sizes.eval / sizes.length
     theirs = "what the model may have seen" if isinstance(sizes.shape, ExistingModel) else "the first model's text"
+    theirs = theirs if sizes.first else "an update, too"
     lines = [
         f"# The corpus `{name}`, for `{name}.yaml` beside it. Written by: {command}",
         "# All of it may be changed. Paths count from the folder in which ticlm runs.",
@@ -185,7 +186,7 @@ def _why_sources(found: Inspection) -> str:
 
 
 def _smallest(chosen: ChosenPeriods, sizes: Sizes) -> str:
-    tokens, label = min(zip(sizes.tokens[1:], chosen.timeline.labels[1:]))
+    tokens, label = min(zip(sizes.tokens[sizes.first :], chosen.timeline.labels[sizes.first :]))
     return f"the smallest is {label} ({tokens:,} tokens)"
 
 

@@ -48,5 +48,5 @@ def said_prompts(prompts: Sequence[str]) -> list[str]:
 
 def update_sizes(sizes: Sizes) -> str:
     """Return the tokens of the smallest and of the largest update, in words."""
-    later: Sequence[int] = sizes.train[1:]
+    later: Sequence[int] = sizes.train[sizes.first :]
     return f"{round(min(later) * sizes.update_epochs):,} to {round(max(later) * sizes.update_epochs):,} tokens"

@@ -22,6 +22,7 @@ from ticlm.platform.proposal.inspection import Inspection, inspect
 from ticlm.platform.proposal.proposal import Proposal
 from ticlm.platform.proposal.speed import Pace
 from ticlm.platform.study import settings as studies
+from ticlm.platform.study import tree
 from ticlm.platform.tuning import search
 
 TEXT = "The weather of this week was warm and wet, but it will be cold on days that come after rain. " * 3
@@ -47,6 +48,14 @@ def proposed(posts: Inspection, folder: str, as_of: str, root: Path, pace: Pace 
     known = continued.existing(folder, as_of, posts.sample)
     picked = periods.of_files(posts, 5, known.after)
     return proposal.propose(posts, picked, 5, "posts", str(root), "ticlm init", lambda: pace, known)
+
+
+def counted(made: Proposal) -> int:
+    """The tokens of the first method's updates in the study that was written."""
+    study = proposal._read(made.files)
+    rows = {label: n // made.sizes.length for label, n in zip(study.timeline.labels, made.sizes.train)}
+    grown = tree.rounds(study, rows)
+    return sum(grown.rounds[key].budget for key in grown.runs[0].rounds.values())
 
 
 def test_the_first_span_is_what_the_model_has_seen(posts: Inspection, folder: str, tmp_path: Path) -> None:
@@ -89,8 +98,9 @@ def test_a_model_that_saw_none_of_the_text_is_trained_on_all_of_it(
     posts: Inspection, folder: str, tmp_path: Path
 ) -> None:
     made = proposed(posts, folder, "201001", tmp_path)
-    assert "as_of: 201001" in made.study
+    assert "as_of: 201001" in made.study and "what the model may have seen" not in made.recipe
     assert len(made.chosen.timeline.labels) > 2
+    assert counted(made) == pytest.approx(made.sizes.updates, rel=0.02)
 
 
 def test_too_little_text_after_the_model_is_refused(posts: Inspection) -> None:
@@ -104,6 +114,8 @@ def test_text_that_is_older_than_the_model_is_taken_and_said_to_be(
     made = proposed(posts, folder, "202501", tmp_path)
     assert "as_of: 202501" in made.study and len(made.chosen.timeline.labels) > 2
     assert any("all of this text is from before 2025-02-01" in line for line in made.sentences())
+    assert counted(made) == pytest.approx(made.sizes.updates, rel=0.02)
+    assert made.search(60, "posts.yaml", []) is None, "no search may know of a model of a later date"
 
 
 def test_a_model_too_slow_for_the_minutes_is_refused_with_those_that_it_needs(
