@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 from typing import Any
 
@@ -26,9 +26,11 @@ from ticlm.platform.results.study_result import (
     TaskMetric,
 )
 from ticlm.platform.results.tallies import CountedExamples, counted
-from ticlm.platform.study.costs import forward_flops
+from ticlm.platform.study.adapted import weights_of
+from ticlm.platform.study.costs import forward_flops, trained_flops
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tables import with_texts
 from ticlm.platform.study.tree import Run
@@ -146,27 +148,37 @@ def _with_first_model(costs: Iterable[dict[str, Any]], frozen: MethodResult | No
 
 def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:
     """Yield the cumulative tokens and FLOPs of each run: of the run alone, and without the rounds that it shares with
-    earlier runs. Tokens are those that are trained on; FLOPs count those that are sampled, too."""
+    earlier runs. Tokens are those that are trained on; FLOPs count those that are sampled, too, and what frozen weights
+    save."""
+    weights = weights_of(plan.study, plan.adapted)
+
+    def work(specs: Sequence[Round]) -> tuple[int, int, int]:
+        """Return the tokens of some rounds, their training FLOPs without attention, and the tokens that are sampled."""
+        known = [(spec.tokens, weights(spec.recipe)) for spec in specs]
+        flops = sum(count * (6 * parameters if one is None else trained_flops(one)) for count, one in known)
+        return sum(count for count, _ in known), flops, sum(spec.sampled_tokens for spec in specs)
+
     paid: set[str] = set()
     for run in plan.tree.runs:
-        tokens = executed = sampled = executed_sampled = 0
+        whole = own = (0, 0, 0)
         for label, keys in run.work.items():
-            specs = [plan.tree.rounds[key] for key in keys]
             new = [plan.tree.rounds[key] for key in keys if key not in paid]
-            tokens += sum(spec.tokens for spec in specs)
-            sampled += sum(spec.sampled_tokens for spec in specs)
-            executed += sum(spec.tokens for spec in new)
-            executed_sampled += sum(spec.sampled_tokens for spec in new)
+            whole = _sum(whole, work([plan.tree.rounds[key] for key in keys]))
+            own = _sum(own, work(new))
             paid.update(keys)
             yield {
                 "method": run.method.name,
                 "seed": run.seed,
                 "trained": label,
-                "tokens": tokens,
-                "flops": 6.0 * parameters * tokens + forward_flops(parameters, sampled),
-                "executed_tokens": executed,
-                "executed_flops": 6.0 * parameters * executed + forward_flops(parameters, executed_sampled),
+                "tokens": whole[0],
+                "flops": whole[1] + forward_flops(parameters, whole[2]),
+                "executed_tokens": own[0],
+                "executed_flops": own[1] + forward_flops(parameters, own[2]),
             }
+
+
+def _sum(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
 def _rates(plan: Plan) -> Iterator[dict[str, Any]]:

@@ -112,6 +112,11 @@ def forward_flops(parameters: int, tokens: int) -> float:
     return 2.0 * parameters * tokens
 
 
+def trained_flops(weights: AdaptedWeights) -> int:
+    """Return the training FLOPs per token of a round with frozen weights, without attention."""
+    return 2 * (weights.total + weights.passed + weights.trained)
+
+
 def flops_per_token(size: ModelSize, length: int, weights: AdaptedWeights | None = None) -> tuple[int, int]:
     """Return the training FLOPs per token of a round, without and with attention; `weights` are None if it trains all.
 
@@ -120,7 +125,7 @@ def flops_per_token(size: ModelSize, length: int, weights: AdaptedWeights | None
     """
     if weights is None:
         return size.flops_per_token(length)
-    plain = 2 * (weights.total + weights.passed + weights.trained)
+    plain = trained_flops(weights)
     return plain, plain + 4 * size.width * length * (size.layers + 2 * weights.layers)
 
 

@@ -80,6 +80,10 @@ def test_the_ways_to_keep_what_it_knows_are_one_study(tmp_path: Path, toy_root: 
     result = of_plan.study_result(plan.make(study, str(toy_root)))
     assert result.frozen is not None and not result.missing
     assert set(result.cells["method"]) == {method.name for method in study.methods}
+    costs = result.costs[result.costs["trained"] == result.checkpoints[-1]].set_index("method")["flops"]
+    (lora,) = [one for one in plan.make(study, str(toy_root)).adapted if one.method == "lora"]
+    tokens = result.costs.set_index(["method", "trained"])["tokens"]["lora", result.checkpoints[-1]]
+    assert costs["lora"] == tokens * 2 * (lora.total + lora.passed + lora.trained) < 0.8 * costs["replay-half"]
     assert result.predictions is not None and set(result.predictions["task"]) == {"perplexity@1"}
 
 
