@@ -27,9 +27,10 @@ class ModelSamples(Documents):
     """Texts that a model writes after an end of text, drawn token by token from its own distribution.
 
     They stand in for a text that nobody outside has: the one that a published model was trained on. A later checkpoint
-    that is scored on them loses, per token, an estimate of its divergence from the model, KL(model ‖ checkpoint): 0 for
-    the model itself. They can also be replayed, as an old corpus. The same texts are drawn again on one machine; on
-    another, sums may round otherwise, and a text then goes on in another way. Special tokens are left out of the texts.
+    that is scored on them loses, per token, roughly its divergence from the model, KL(model ‖ checkpoint): 0 for the
+    model itself. It is rough because texts are cut, and packed one behind the other. They can also be replayed, as an
+    old corpus. The same texts are drawn again on one machine; on another, sums may round otherwise, and a text then
+    goes on in another way. Special tokens are left out of the texts.
     """
 
     kind: Literal["samples"] = "samples"
@@ -40,7 +41,7 @@ class ModelSamples(Documents):
     documents: int = Field(256, gt=0)
     """How many texts it writes."""
     tokens: int = Field(512, gt=0)
-    """Tokens of a text at most; most end before."""
+    """Tokens of a text at most; it is cut there."""
     temperature: float = Field(1.0, gt=0)
     """What logits are divided by; below 1, likely tokens become likelier."""
     top_p: float = Field(1.0, gt=0, le=1)
@@ -113,10 +114,10 @@ def _window(folder: Path) -> int | None:
 
 @cache
 def _digest(folder: Path) -> str:
-    """Return a hash of the model's weights, configuration and tokenizer."""
+    """Return a hash of all files of a model's folder: its weights, configuration and tokenizer among them."""
     found = hashlib.sha256()
     for file in sorted(folder.iterdir()):
-        if file.suffix in (".safetensors", ".json"):
+        if file.is_file():
             with file.open("rb") as opened:
                 found.update(file.name.encode() + b"\0" + hashlib.file_digest(opened, "sha256").digest())
     return found.hexdigest()

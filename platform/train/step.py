@@ -177,7 +177,9 @@ def losses(
     if fused.is_possible(module, penalties):
         return fused.losses(module, batch, penalties, factor)
     logits = module(**arguments).logits.float()
-    loss, nll = _TokenLoss.apply(logits, labels, weights, factor, not penalties)  # type: ignore[no-untyped-call]
+    # A last operation such as tanh keeps its result for its own gradient; that of models here is a product.
+    own = not penalties and not hasattr(logits.grad_fn, "_saved_result")
+    loss, nll = _TokenLoss.apply(logits, labels, weights, factor, own)  # type: ignore[no-untyped-call]
     for penalty in penalties:
         extra = penalty.loss(batch, logits)
         if extra is not None:

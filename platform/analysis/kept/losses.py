@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Place = tuple[str, str]
 """Trained period of a checkpoint, and period on which it is scored."""
+TABLE = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+"""Quantiles of Student's t at 97.5 % for 1, 2, … degrees of freedom."""
 FEWEST = 3
 """Cells from which an error is that of a mean over cells; of fewer, a deviation says nothing."""
 
@@ -34,10 +36,19 @@ class Change:
     neither is known."""
     cells: int
 
+    freedom: int = 0
+    """Degrees of freedom of the error: cells or rows less one; 0 if it is not known."""
+
     @property
     def is_sure(self) -> bool:
-        """Whether it is farther from 0 than two standard errors."""
-        return abs(self.value) > 2 * self.stderr
+        """Whether its 95 % interval leaves out 0: two standard errors of many cells, but 4.3 of three."""
+        return self.freedom > 0 and abs(self.value) > quantile(self.freedom) * self.stderr
+
+
+def quantile(freedom: int) -> float:
+    """Return how many standard errors a 95 % interval reaches to either side with so many degrees of freedom: Student's
+    t from a table, and within .5 % from 11 on."""
+    return TABLE[freedom - 1] if freedom <= len(TABLE) else 1.96 + 2.6 / freedom
 
 
 class BaseDifferences:
@@ -90,11 +101,11 @@ class BaseDifferences:
             return None
         apart = np.array([own[place] - self._of_base[place[1]] for place in places])
         if len(places) >= FEWEST:
-            error = float(apart.std(ddof=1)) / math.sqrt(len(places))
+            error, freedom = float(apart.std(ddof=1)) / math.sqrt(len(places)), len(places) - 1
         else:
-            within = [self._row_error(method, place) for place in places]
-            error = math.sqrt(sum(one * one for one in within)) / len(places)
-        return Change(float(apart.mean()), error, len(places))
+            within, rows = zip(*(self._row_error(method, place) for place in places))
+            error, freedom = math.sqrt(sum(one * one for one in within)) / len(places), max(0, min(rows) - 1)
+        return Change(float(apart.mean()), error, len(places), freedom)
 
     @cached_property
     def _cells(self) -> dict[str, dict[Place, float]]:
@@ -115,14 +126,14 @@ class BaseDifferences:
     def _of_base(self) -> Mapping[str, float]:
         return {place[1]: value for place, value in self._cells.get(self.run, {}).items() if place[0] == self.base}
 
-    def _row_error(self, method: str, place: Place) -> float:
-        """Return the standard error of a difference over rows, NaN if the losses of rows are not kept."""
+    def _row_error(self, method: str, place: Place) -> tuple[float, int]:
+        """Return the standard error of a difference over rows, and the rows; NaN and 0 if their losses are not kept."""
         own, base = self._rows.get((method, *place)), self._rows.get((self.run, self.base, place[1]))
         if own is None or base is None or len(own) != len(base) or len(own) < 2:
-            return math.nan
+            return math.nan, 0
         sums, counts = own[:, 0] - base[:, 0], own[:, 1]
         rest = sums - sums.sum() / counts.sum() * counts
-        return math.sqrt(len(sums) / (len(sums) - 1) * float(rest @ rest)) / float(counts.sum())
+        return math.sqrt(len(sums) / (len(sums) - 1) * float(rest @ rest)) / float(counts.sum()), len(sums)
 
     @cached_property
     def _rows(self) -> dict[tuple[str, str, str], Array]:

@@ -10,6 +10,7 @@ from ticlm.platform.analysis.age.edge import FactEdge
 from ticlm.platform.analysis.kept.facts import CheckpointFacts, FactShare
 from ticlm.platform.analysis.kept.losses import Change
 from ticlm.platform.analysis.kept.numbers import COLUMNS, EDGES, KeptNumbers
+from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import count, percent, signed
 from ticlm.platform.display.charts import Axis, Chart, Series
 from ticlm.platform.display.kept.settings import KeptRequest
@@ -29,8 +30,9 @@ NOTES = (
     "checkpoint on all periods after the base, and on those that the base may have read.",
 )
 SAMPLES = (
-    "On samples of the base itself, the difference estimates the divergence KL(base ‖ checkpoint) per token: it is 0 "
-    "for the base, and above 0 for every other model but for chance."
+    "On texts that the base wrote itself, at temperature 1, the difference is roughly the divergence KL(base ‖ "
+    "checkpoint) per token: 0 for the base, and above 0 for another model. It is rough, as texts are cut, and packed "
+    "one behind the other."
 )
 FACTS = (
     "Answers kept: on how many of the facts that did not change after the base the last checkpoint prefers the value "
@@ -83,7 +85,7 @@ def _lines(numbers: KeptNumbers) -> Iterator[TextLine]:
     for name in numbers.methods:
         losses = (new.new(name), new.since_base(name), new.old(name))
         cells = [_loss(one) for one in (*losses, *(of.at_end(name) for of in numbers.general_losses))]
-        cells += [_points(numbers.part_change(task, name)) for task in numbers.general_parts]
+        cells += [_change(numbers, task, name) for task in numbers.general_parts]
         if numbers.facts:
             cells += _fact_cells(numbers.facts[name][-1])
         yield TextLine((name,), (*cells, *(TextCell(count(one)) for one in numbers.cost(name))))
@@ -142,7 +144,7 @@ def _sentences(numbers: KeptNumbers) -> Iterator[str]:
     best = min(sure, key=lambda name: sure[name].value)
     lost = [(of, change) for of in numbers.general_losses if (change := of.at_end(best)) is not None]
     if lost:  # else the answer of every report has said it
-        parts = [f"{_error(change.value, change.stderr)} worse on {_short(of.task)}" for of, change in lost]
+        parts = [_told(of.task, change) for of, change in lost]
         gain = _error(-sure[best].value, sure[best].stderr)
         yield f"On new text, {best} is {gain} nats per token better than the base, and {listed(parts)}."
     for of in numbers.general_losses:
@@ -153,6 +155,11 @@ def _sentences(numbers: KeptNumbers) -> Iterator[str]:
         elif most != best:
             gain = _error(-kept[most].value, kept[most].stderr)
             yield f"Of those that lose at most {SMALL} on {_short(of.task)}, {most} gains most: {gain}."
+
+
+def _told(task: str, change: Change) -> str:
+    side = "worse" if change.value > 0 else "better"
+    return f"{_error(abs(change.value), change.stderr)} {side} on {_short(task)}"
 
 
 def _short(task: str) -> str:
@@ -170,8 +177,12 @@ def _loss(change: Change | None) -> TextCell:
     return TextCell(signed(change.value, plus=True), under)
 
 
-def _points(value: float | None) -> TextCell:
-    return TextCell("–" if value is None else f"{signed(100 * value, 1, plus=True)} points")
+def _change(numbers: KeptNumbers, task: str, method: str) -> TextCell:
+    """Return by how much the mean of a task without periods differs from the base's, in its unit."""
+    value, how = numbers.part_change(task, method), quantity(numbers.study.metric(task))
+    if value is None:
+        return TextCell("–")
+    return TextCell(f"{signed(how.scale * value, how.digits, plus=True)} {how.difference}".rstrip())
 
 
 def _fact_cells(last: CheckpointFacts) -> list[TextCell]:

@@ -12,6 +12,7 @@ import pytest
 from factsets import cell
 from probesets import result
 
+from ticlm.platform.analysis.kept.losses import Change, quantile
 from ticlm.platform.analysis.kept.numbers import KeptNumbers
 from ticlm.platform.display.kept.part import Kept
 from ticlm.platform.results.dated_changes import COLUMNS as CHANGES
@@ -140,3 +141,13 @@ def test_the_table_and_the_files_have_every_number() -> None:
 def test_without_the_first_checkpoint_a_line_says_why() -> None:
     part = Kept().part(dataclasses.replace(study(), frozen=None))
     assert part.missing == ("kept: the first checkpoint is not scored, so nothing says what updates gained or lost",)
+
+
+def test_few_cells_make_nothing_sure() -> None:
+    """Three cells of 2.5 standard errors: their deviation is hardly known."""
+    assert not Change(-0.25, 0.1, 3, 2).is_sure and Change(-0.25, 0.1, 20, 19).is_sure
+    assert not Change(-0.25, math.nan, 1, 0).is_sure
+    stats = pytest.importorskip("scipy.stats")
+    assert [quantile(n) for n in (1, 2, 5, 11, 30, 200)] == pytest.approx(
+        [stats.t.ppf(0.975, n) for n in (1, 2, 5, 11, 30, 200)], rel=0.005
+    )
