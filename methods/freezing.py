@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from ticlm.core.errors import InputError
 from ticlm.core.settings import Settings
@@ -30,7 +30,14 @@ class FirstLayers(Settings):
         return f"first_layers {self.first_layers}"
 
 
-Freeze = Literal["nothing", "encoder", "all"] | FirstLayers
+def _not_bare(value: object) -> object:
+    """Raise ValueError, which shows how it is written, for a bare number of layers or another word."""
+    if isinstance(value, int) or (isinstance(value, str) and value not in ("nothing", "encoder", "all")):
+        raise ValueError(f"must be nothing, encoder, all or {{first_layers: N}}, got {value}")
+    return value
+
+
+Freeze = Annotated[Literal["nothing", "encoder", "all"] | FirstLayers, BeforeValidator(_not_bare)]
 """`nothing`: all weights are trained, with whatever adapters added. `encoder`: those of the encoder and the input
 embeddings are not, so the decoder is trained, with what earlier phases added to it, and the round's own adapter.
 `all`: the round's own adapter alone is trained. A number of first layers: `FirstLayers`."""

@@ -97,9 +97,13 @@ class ModelSamples(Documents):
             pad_token_id=end,
         )
         start = torch.full((count, 1), end, dtype=torch.int64)
+        threads = torch.get_num_threads()
+        # Sums depend on the number of threads, and batches are written side by side in processes of their own.
+        torch.set_num_threads(1)
         with torch.inference_mode(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(hash64(f"{self.seed} {batch}") >> 1)
             rows = model.generate(start, attention_mask=torch.ones_like(start), generation_config=how)
+        torch.set_num_threads(threads)
         return [str(text) for text in tokenizer.batch_decode(rows[:, 1:], skip_special_tokens=True)]
 
 
