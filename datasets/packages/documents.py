@@ -27,6 +27,7 @@ from ticlm.datasets.codedocs.doctree import DocBlock
 from ticlm.datasets.codedocs.releases import Index
 from ticlm.datasets.codedocs.rst import BrokenPage, rst_blocks
 from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece
+from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.packages import licences
 from ticlm.datasets.packages.markdown import markdown_blocks
 from ticlm.datasets.packages.new_text import KnownText
@@ -36,6 +37,7 @@ from ticlm.datasets.text.charset import decoded
 
 ASKED_AT_ONCE = 8
 FOLDER = "packages"
+UNKNOWN = "unknown"
 LONGEST_TITLE = 200
 SHORTEST_DOCSTRING = 8
 """Words of a paragraph of a docstring."""
@@ -137,8 +139,8 @@ class PackageDocuments(Documents):
         yield from reading.steps()
 
     def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write `packages.json`: of each package the licence of its last release, and the files with their hashes, as
-        the records of the builds name them."""
+        """Write `packages.json`: of each package the licence of its last release, `unknown` if its file cannot be read,
+        and the files with their hashes, as the records of the builds name them."""
         builds = sorted(store.files(paths.BUILDS))
         records = [json.loads(store.read(f"{paths.BUILDS}/{name}")) for name in builds]
         stamps = {entry["path"]: entry["stamp"] for record in records for entry in record["inputs"]}
@@ -147,9 +149,12 @@ class PackageDocuments(Documents):
         for path, stamp in sorted(stamps.items()):
             releases = [one for one in ReleaseChain.model_validate_json(stamp).releases if one.when.date() < ends]
             if releases:
-                last = sdist_pages(releases[-1], self._cache, self.index, (), ())
+                try:
+                    licence = sdist_pages(releases[-1], self._cache, self.index, (), ()).licence
+                except (InputError, Unreachable):  # all periods stand by now, so nothing would ever write the list
+                    licence = UNKNOWN
                 files = [release.model_dump(mode="json") for release in releases]
-                listed[path.removeprefix(f"{FOLDER}/")] = {"licence": last.licence, "releases": files}
+                listed[path.removeprefix(f"{FOLDER}/")] = {"licence": licence, "releases": files}
         store.write("packages.json", json.dumps(listed, indent=1).encode())
 
     @property
