@@ -42,7 +42,11 @@ LONGEST_TITLE = 200
 SHORTEST_DOCSTRING = 8
 """Words of a paragraph of a docstring."""
 _FENCED = re.compile(r"(^ *```.*?^ *```[^\n]*$)", re.DOTALL | re.MULTILINE)
-_QUOTED = re.compile(rb'"{3}.*?"{3}|\'{3}.*?\'{3}', re.DOTALL)
+_QUOTED = re.compile(
+    rb'"{3}.*?"{3}|\'{3}.*?\'{3}'  # or alone on the rest of a line, between two quotation marks
+    rb'|(?:^|:)[ \t]*[rRuU]?(?:"(?:[^"\\\n]|\\.)+"|\'(?:[^\'\\\n]|\\.)+\')[ \t]*(?:#[^\n]*)?\r?$',
+    re.DOTALL | re.MULTILINE,
+)
 _ITEM = re.compile(r"- |\d+\. ")
 
 
@@ -192,7 +196,7 @@ class _PackageReading:
         kept = 0
         for path, data in sdist.pages.items():
             if self._is_known(path, data) and self.rules.text != "all":
-                left["as in an earlier release"] += 1
+                left["as a page before it"] += 1
                 continue
             try:
                 blocks = page_blocks(path, data, release.version)
@@ -209,8 +213,8 @@ class _PackageReading:
         self._pages = _added(self._pages, kept + sum(left.values()), left)
 
     def _is_known(self, path: str, data: bytes) -> bool:
-        """Return whether an earlier page had the same bytes: of a Python file, its strings in three quotes, as code
-        changes with every release, and to parse it is most of the work."""
+        """Return whether a page before, of this release or an earlier one, had the same bytes: of a Python file, the
+        strings that may be docstrings, as code changes with every release, and to parse it is most of the work."""
         parts = [found[0] for found in _QUOTED.finditer(data)] if path.endswith(".py") else []
         hashes = {hashlib.blake2b(part, digest_size=16).digest() for part in parts or [data]}
         known = hashes <= self._contents

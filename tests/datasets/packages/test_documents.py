@@ -113,7 +113,21 @@ def test_code_that_changed_below_the_same_docstring_is_nothing_new(site: web.Sit
     documents = source(site, tmp_path, packages=["coded"], include=["*.py"])
     text = "# coded.sums.add(*numbers)\n\nAdd as many numbers as anybody could ever think of."
     assert texts(documents) == [("2024-01-05", "coded/coded/sums.py", text)]
-    assert dropped(documents, "pages")["as in an earlier release"] == 1 + 1  # and __init__.py, which is empty
+    assert dropped(documents, "pages")["as a page before it"] == 1 + 1  # and __init__.py, which is empty
+
+
+def test_a_docstring_in_single_quotes_is_new_beside_known_ones(site: web.Site, tmp_path: Path) -> None:
+    code = '"""Sums of as many numbers as anybody could want to add."""\n\n\ndef add():\n    {0}\n\n\ndef sub(): {1}\n'
+    first, second = "'Add numbers until there is none that is left.'", '"Take numbers away until there is none left."'
+    third = r"""r'Don\'t take any number that is not there, ever.'  # yet"""
+    for at, strings in enumerate(((first, "pass"), (first, second), (third, second)), 1):
+        release(site, "coded", f"1.{at}", f"2024-0{at}-05", {"coded/sums.py": code.format(*strings)})
+    documents = source(site, tmp_path, packages=["coded"], include=["*.py"])
+    assert [text.split("\n\n")[-1] for _, _, text in texts(documents)] == [
+        "Add numbers until there is none that is left.",
+        "Take numbers away until there is none left.",
+        "Don\\'t take any number that is not there, ever.",
+    ]
 
 
 def test_a_package_that_is_not_permissive_is_left_out_by_setting(site: web.Site, tmp_path: Path) -> None:
