@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
+WHEEL = ".whl"
 NEAREST = 12
 """Number of versions that an error lists."""
 
@@ -103,11 +104,19 @@ class Index:
         self.project = project
         page = f"{_root(url)}/{canonicalize_name(project)}/"
         self.url = without_credentials(page)
-        self._sdists = self._read(_fetched(page, self.url, project))
+        self._sdists: dict[Version, Sdist] = {}
+        self._uploads: dict[Version, list[datetime | None]] = {}
+        self._read(_fetched(page, self.url, project))
 
     def sdists(self) -> list[tuple[Version, Sdist]]:
         """Return all versions with their source distributions, from the lowest version on."""
         return sorted(self._sdists.items())
+
+    def uploads(self) -> list[tuple[Version, datetime | None]]:
+        """Return all versions, from the lowest on, with the first upload of one of their files, source distributions
+        and wheels alike; None if the index states no date of any."""
+        firsts = {of: min((when for when in files if when), default=None) for of, files in self._uploads.items()}
+        return sorted(firsts.items())
 
     def sdist(self, version: str) -> Sdist:
         """Return the source distribution of a version (1.13 is 1.13.0). Raises InputError that lists the nearest
@@ -132,25 +141,40 @@ class Index:
             f"{', '.join(map(str, near))}"
         )
 
-    def _read(self, data: bytes) -> dict[Version, Sdist]:
-        """Return the source distributions by version; `.tar.gz` goes before `.zip`."""
-        from packaging.utils import InvalidSdistFilename, canonicalize_name, parse_sdist_filename
-        from packaging.version import InvalidVersion
-
+    def _read(self, data: bytes) -> None:
+        """Note the source distributions and the first uploads by version; `.tar.gz` goes before `.zip`."""
         links = _links_of_json(data) if data.lstrip()[:1] == b"{" else _links_of_html(data)
-        sdists: dict[Version, Sdist] = {}
         for link, size, uploaded, sha256 in links:
             url, fragment = urldefrag(urljoin(self.url, link))
             filename = unquote(url.rsplit("/", 1)[-1])
-            try:
-                name, version = parse_sdist_filename(filename)
-            except (InvalidSdistFilename, InvalidVersion):
-                continue  # wheels, installers and names without a valid version
-            if name != canonicalize_name(self.project) or (version in sdists and filename.endswith(".zip")):
+            version = _version_of(filename, self.project)
+            if version is None:
                 continue
             digest = sha256 or (fragment[7:] if fragment.startswith("sha256=") else "")
-            sdists[version] = Sdist(url, digest.lower(), size, _uploaded(uploaded))
-        return sdists
+            when = _uploaded(uploaded)
+            self._uploads.setdefault(version, []).append(when)
+            if not filename.endswith(WHEEL) and not (version in self._sdists and filename.endswith(".zip")):
+                self._sdists[version] = Sdist(url, digest.lower(), size, when)
+
+
+def _version_of(filename: str, project: str) -> Version | None:
+    """Return the version of a source distribution or wheel of the project; None of installers, of files of another
+    project and of names without a valid version."""
+    from packaging.utils import (
+        InvalidSdistFilename,
+        InvalidWheelFilename,
+        canonicalize_name,
+        parse_sdist_filename,
+        parse_wheel_filename,
+    )
+    from packaging.version import InvalidVersion
+
+    try:
+        parse = parse_wheel_filename if filename.endswith(WHEEL) else parse_sdist_filename
+        name, version, *_ = parse(filename)
+    except (InvalidSdistFilename, InvalidWheelFilename, InvalidVersion):
+        return None
+    return version if name == canonicalize_name(project) else None
 
 
 def with_login(url: str, index: str) -> str:

@@ -27,6 +27,7 @@ from ticlm.datasets.codedocs.doctree import DocBlock
 from ticlm.datasets.codedocs.releases import Index
 from ticlm.datasets.codedocs.rst import BrokenPage, rst_blocks
 from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece
+from ticlm.datasets.io.fetching import Unreachable
 from ticlm.datasets.packages import licences
 from ticlm.datasets.packages.markdown import markdown_blocks
 from ticlm.datasets.packages.new_text import KnownText
@@ -36,11 +37,16 @@ from ticlm.datasets.text.charset import decoded
 
 ASKED_AT_ONCE = 8
 FOLDER = "packages"
+UNKNOWN = "unknown"
 LONGEST_TITLE = 200
 SHORTEST_DOCSTRING = 8
 """Words of a paragraph of a docstring."""
 _FENCED = re.compile(r"(^ *```.*?^ *```[^\n]*$)", re.DOTALL | re.MULTILINE)
-_QUOTED = re.compile(rb'"{3}.*?"{3}|\'{3}.*?\'{3}', re.DOTALL)
+_QUOTED = re.compile(
+    rb'"{3}.*?"{3}|\'{3}.*?\'{3}'  # or alone on the rest of a line, between two quotation marks
+    rb'|(?:^|:)[ \t]*[rRuU]?(?:"(?:[^"\\\n]|\\.)+"|\'(?:[^\'\\\n]|\\.)+\')[ \t]*(?:#[^\n]*)?\r?$',
+    re.DOTALL | re.MULTILINE,
+)
 _ITEM = re.compile(r"- |\d+\. ")
 
 
@@ -137,8 +143,8 @@ class PackageDocuments(Documents):
         yield from reading.steps()
 
     def beside(self, store: Store, timeline: Timeline) -> None:
-        """Write `packages.json`: of each package the licence of its last release, and the files with their hashes, as
-        the records of the builds name them."""
+        """Write `packages.json`: of each package the licence of its last release, `unknown` if its file cannot be read,
+        and the files with their hashes, as the records of the builds name them."""
         builds = sorted(store.files(paths.BUILDS))
         records = [json.loads(store.read(f"{paths.BUILDS}/{name}")) for name in builds]
         stamps = {entry["path"]: entry["stamp"] for record in records for entry in record["inputs"]}
@@ -147,9 +153,12 @@ class PackageDocuments(Documents):
         for path, stamp in sorted(stamps.items()):
             releases = [one for one in ReleaseChain.model_validate_json(stamp).releases if one.when.date() < ends]
             if releases:
-                last = sdist_pages(releases[-1], self._cache, self.index, (), ())
+                try:
+                    licence = sdist_pages(releases[-1], self._cache, self.index, (), ()).licence
+                except (InputError, Unreachable):  # all periods stand by now, so nothing would ever write the list
+                    licence = UNKNOWN
                 files = [release.model_dump(mode="json") for release in releases]
-                listed[path.removeprefix(f"{FOLDER}/")] = {"licence": last.licence, "releases": files}
+                listed[path.removeprefix(f"{FOLDER}/")] = {"licence": licence, "releases": files}
         store.write("packages.json", json.dumps(listed, indent=1).encode())
 
     @property
@@ -187,7 +196,7 @@ class _PackageReading:
         kept = 0
         for path, data in sdist.pages.items():
             if self._is_known(path, data) and self.rules.text != "all":
-                left["as in an earlier release"] += 1
+                left["as a page before it"] += 1
                 continue
             try:
                 blocks = page_blocks(path, data, release.version)
@@ -204,8 +213,8 @@ class _PackageReading:
         self._pages = _added(self._pages, kept + sum(left.values()), left)
 
     def _is_known(self, path: str, data: bytes) -> bool:
-        """Return whether an earlier page had the same bytes: of a Python file, its strings in three quotes, as code
-        changes with every release, and to parse it is most of the work."""
+        """Return whether a page before, of this release or an earlier one, had the same bytes: of a Python file, the
+        strings that may be docstrings, as code changes with every release, and to parse it is most of the work."""
         parts = [found[0] for found in _QUOTED.finditer(data)] if path.endswith(".py") else []
         hashes = {hashlib.blake2b(part, digest_size=16).digest() for part in parts or [data]}
         known = hashes <= self._contents

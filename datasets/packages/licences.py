@@ -1,4 +1,8 @@
-"""Licences of packages, as their metadata state them: by an SPDX expression, by classifiers, or in words."""
+"""Licences of packages, as their metadata state them: by an SPDX expression, by classifiers, or in words.
+
+Words count as a permissive licence only if they are one from end to end: a usual spelling of its name, or its text.
+"Apache-2.0 with Commons Clause" and "EUPL 1.2, see MIT text" name one and are none.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +29,27 @@ _CLASSIFIERS = {
     "zlib/libpng License": "Zlib",
 }
 _VAGUE = ("License :: OSI Approved", "License :: Freely Distributable", "License :: Free For Commercial Use")
-_WORDS = (
-    (r"\bapache\b", "Apache-2.0"),
-    (r"\bmit\b", "MIT"),
-    (r"\bbsd\b|redistribution and use in source and binary forms", "BSD"),
-    (r"\bisc\b", "ISC"),
-    (r"\bpsf\b|python software foundation", "PSF-2.0"),
-    (r"permission is hereby granted, free of charge", "MIT"),
+_LICENCE = "licen[cs]e"
+_BSD = "(new|modified|simplified|revised|new or revised)"
+_SPELLINGS = (
+    (rf"(the )?mit( {_LICENCE})?( mit)?", "MIT"),
+    (rf"(the )?(apache|asl)( software)?( {_LICENCE})?( ?(v|version )?2(\.0)?)?( {_LICENCE})?", "Apache-2.0"),
+    (rf"(the )?({_BSD} )?([23] clause )?bsd( {_LICENCE})?( [23] clause)?( {_BSD})?( {_LICENCE})?", "BSD"),
+    (rf"(the )?isc( {_LICENCE})?( iscl)?", "ISC"),
+    (rf"(the )?(psf|python software foundation)( {_LICENCE})?", "PSF-2.0"),
+    # whole texts: a title and notices of copyright before them, nothing behind
+    (r".{0,300}permission is hereby granted free of charge to any .{800,1100}dealings in the software", "MIT"),
+    (r".{0,300}redistribution and use in source and binary .{900,1500}possibility of such damage", "BSD"),
+    (r".{0,200}apache license version 2\.0 january 2004 .{7000,11000}limitations under the license", "Apache-2.0"),
+    (r".{0,200}apache license version 2\.0 january 2004 .{7000,9500}end of terms and conditions", "Apache-2.0"),
 )
+"""Spellings of names, and texts: in small letters, with a space for all else between letters, digits and full stops."""
 _OTHER = re.compile(
-    r"\b[al]?gpl|general public|mozilla|\bmpl\b|\bcc[- ]by|creative commons|proprietary|commercial", re.I
+    r"\b[al]?gpl|general public|mozilla|\bmpl\b|\bcc[- ]by|creative commons|proprietary|commercial|commons clause", re.I
 )
+"""What no permissive text has."""
+LONGEST = 60
+"""Characters of other words that are shown."""
 LICENCE, CLASSIFIER = "License :: ", "License :: OSI Approved :: "
 
 
@@ -51,11 +65,17 @@ def stated_licence(metadata: str) -> str:
     if named:
         return " AND ".join(sorted(set(named)))
     words = " ".join(str(fields.get("License") or "").split())
-    if words in PERMISSIVE or not words or words == "UNKNOWN":
-        return "" if words == "UNKNOWN" else words
-    if _OTHER.search(words[:2000]):
-        return words[:60]
-    return next((name for pattern, name in _WORDS if re.search(pattern, words, re.IGNORECASE)), words[:60])
+    return "" if words == "UNKNOWN" else _named(words)
+
+
+def _named(words: str) -> str:
+    """Return the permissive licence that words are as a whole, else the words, cut short."""
+    plain = " ".join(re.findall(r"[\w.]+", words.lower())).rstrip(".")
+    if words not in PERMISSIVE and not _OTHER.search(words[:2000]):
+        for pattern, name in _SPELLINGS:
+            if re.fullmatch(pattern, plain):
+                return name
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
 
 
 def is_permissive(licence: str) -> bool:
@@ -64,7 +84,7 @@ def is_permissive(licence: str) -> bool:
     words = re.findall(r"[()]|[^\s()]+", licence)
     try:
         allowed, at = _either(words, 0)
-    except IndexError:
+    except (IndexError, RecursionError):
         return False
     return allowed and at == len(words)
 
@@ -91,6 +111,7 @@ def _one(words: list[str], at: int) -> tuple[bool, int]:
         return allowed and words[at] == ")", at + 1
     known = {name.lower() for name in PERMISSIVE}
     allowed, at = words[at].lower() in known, at + 1
-    if at < len(words) and words[at].upper() == "WITH":  # an exception allows more, never less
+    if words[at : at + 1] and words[at].upper() == "WITH" and "exception" in words[at + 1].lower():
+        # an exception allows more, never less
         at += 2
     return allowed, at

@@ -16,7 +16,8 @@ class KnownText:
     """All text that earlier releases of a package had, as hashes of sequences of words.
 
     Numbers count as one word, so that a paragraph with another version number or date in it is not new. Paragraphs of
-    fewer than five words have no sequence and are never new: names of contributors, heads of columns.
+    fewer than five words have no sequence and are never new: names of contributors, heads of columns, and almost all
+    text in languages without spaces between words (Chinese, Japanese).
     """
 
     def __init__(self) -> None:

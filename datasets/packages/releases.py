@@ -44,9 +44,10 @@ def chain(
     all that were uploaded before.
 
     Releases in no period are not seen at all, not even counted, so that the same comes out when there are more of
-    them. A release of a lower version than one before it mends an old series; what it says of that stands in the next
-    release of the newest series as well, mostly, and beside that one all its other text would be old. A release that
-    was yanked counts like any other, as it may be yanked on any day after.
+    them; so are files whose time of upload the index does not state, as they may have come on any day. A release of a
+    lower version than one before it mends an old series; what it says of that stands in the next release of the newest
+    series as well, mostly, and beside that one all its other text would be old. A release that was yanked counts like
+    any other, as it may be yanked on any day after.
     """
     dated = sorted((sdist.when, version, sdist) for version, sdist in sdists if sdist.when is not None)
     left: Counter[str] = Counter()

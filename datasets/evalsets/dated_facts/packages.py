@@ -15,7 +15,7 @@ from ticlm.core.extras import Extra
 from ticlm.core.periods import Calendar
 from ticlm.core.settings import Settings
 from ticlm.core.signals import Threads
-from ticlm.datasets.codedocs.releases import Index, Sdist
+from ticlm.datasets.codedocs.releases import Index
 from ticlm.datasets.evalsets.dated_facts.change import CHANGES, DatedChange, examples_of
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.io.documents import Input
@@ -40,7 +40,7 @@ def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
 
 class PackageFacts(Settings):
     """Changes of the newest version of packages: from one series (2.1) to the next (2.2), in the month of the first
-    upload of the new one.
+    upload of the new one, as source distribution or as wheel.
 
     Only the package index is read, no file of a release. A release of an older series than one before it, and a
     pre-release, change nothing. What a model that learned from changelogs prefers here shows up to which month it has
@@ -67,12 +67,12 @@ class PackageFacts(Settings):
     def inputs(self) -> list[Input]:
         """Return an input per package, whose stamp lists the first uploads of its series up to the last period.
 
-        Raises InputError if the index does not have a package, or states no dates.
+        Raises InputError if the index does not have a package, has no files of it, or states no dates.
         """
         end = self.periods.timeline().periods[-1].end
 
         def of(name: str) -> Input:
-            series = _series(name, Index(self.index, name).sdists())
+            series = _series(Index(self.index, name))
             known = {version: month for version, (month, day) in series.items() if day < end.isoformat()}
             stamp = " ".join(f"{version}@{month}" for version, month in known.items())
             return Input(path=f"{FOLDER}/{name}", size=0, stamp=stamp)
@@ -108,14 +108,17 @@ class PackageFacts(Settings):
         )
 
 
-def _series(name: str, sdists: list[tuple[Version, Sdist]]) -> dict[str, tuple[str, str]]:
+def _series(index: Index) -> dict[str, tuple[str, str]]:
     """Return (month, day) of the first upload of each series of a package that was the newest, in order of time."""
-    undated = next((version for version, sdist in sdists if sdist.when is None), None)
+    uploads = index.uploads()
+    if not uploads:
+        raise InputError(f"examples.packages: {index.url} has no source distribution or wheel of {index.project}")
+    undated = next((version for version, when in uploads if when is None), None)
     if undated is not None:
-        raise InputError(f"examples.packages: the index states no date of {name} {undated}")
+        raise InputError(f"examples.packages: the index states no date of {index.project} {undated}")
     found: dict[str, tuple[str, str]] = {}
     highest: Version | None = None
-    for when, version in sorted((sdist.when, version) for version, sdist in sdists if sdist.when is not None):
+    for when, version in sorted((when, version) for version, when in uploads if when is not None):
         if version.is_prerelease or (highest is not None and version < highest):
             continue
         highest = version

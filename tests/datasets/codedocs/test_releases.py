@@ -58,6 +58,7 @@ def test_the_sources_of_a_version_are_found_in_both_languages_of_an_index(page: 
         assert found.uploaded == (None if page == html() else date(2017, 6, 7))
         assert found.bytes == (7 if page == as_json() else 0)
         assert index.sdist("2.0.0rc1").uploaded is None
+        assert [str(version) for version, _ in index.uploads()] == ["1.2.0", "1.10.0", "2.0.0rc1"]
 
 
 def test_a_version_that_is_not_there_is_told_with_its_neighbours() -> None:

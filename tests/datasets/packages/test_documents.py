@@ -113,7 +113,21 @@ def test_code_that_changed_below_the_same_docstring_is_nothing_new(site: web.Sit
     documents = source(site, tmp_path, packages=["coded"], include=["*.py"])
     text = "# coded.sums.add(*numbers)\n\nAdd as many numbers as anybody could ever think of."
     assert texts(documents) == [("2024-01-05", "coded/coded/sums.py", text)]
-    assert dropped(documents, "pages")["as in an earlier release"] == 1 + 1  # and __init__.py, which is empty
+    assert dropped(documents, "pages")["as a page before it"] == 1 + 1  # and __init__.py, which is empty
+
+
+def test_a_docstring_in_single_quotes_is_new_beside_known_ones(site: web.Site, tmp_path: Path) -> None:
+    code = '"""Sums of as many numbers as anybody could want to add."""\n\n\ndef add():\n    {0}\n\n\ndef sub(): {1}\n'
+    first, second = "'Add numbers until there is none that is left.'", '"Take numbers away until there is none left."'
+    third = r"""r'Don\'t take any number that is not there, ever.'  # yet"""
+    for at, strings in enumerate(((first, "pass"), (first, second), (third, second)), 1):
+        release(site, "coded", f"1.{at}", f"2024-0{at}-05", {"coded/sums.py": code.format(*strings)})
+    documents = source(site, tmp_path, packages=["coded"], include=["*.py"])
+    assert [text.split("\n\n")[-1] for _, _, text in texts(documents)] == [
+        "Add numbers until there is none that is left.",
+        "Take numbers away until there is none left.",
+        "Don\\'t take any number that is not there, ever.",
+    ]
 
 
 def test_a_package_that_is_not_permissive_is_left_out_by_setting(site: web.Site, tmp_path: Path) -> None:
@@ -137,15 +151,20 @@ def test_a_file_that_the_index_does_not_mean_is_unreachable_and_is_fetched_again
     assert len(texts(source(site, tmp_path))) == 4
 
 
+def damage(site: web.Site, package: str, version: str) -> None:
+    """Cut the end off a file, and let the index mean what is left."""
+    name, listed = f"files/{package}-{version}.tar.gz", f"{INDEX}/{package}/"
+    whole = hashlib.sha256(site.files[name]).hexdigest()
+    site.files[name] = site.files[name][:-30]
+    cut = hashlib.sha256(site.files[name]).hexdigest()
+    site.files[listed] = site.files[listed].replace(whole.encode(), cut.encode())
+
+
 def test_a_damaged_archive_is_a_bad_record_and_faults_of_the_server_are_none(site: web.Site, tmp_path: Path) -> None:
     site.faults += ["503", "503"]
     assert len(texts(source(site, tmp_path))) == 4
     release(site, "broken", "1.0", "2024-01-05", {})
-    page = json.loads(site.files[f"{INDEX}/broken/"])
-    site.files["files/broken-1.0.tar.gz"] = site.files["files/broken-1.0.tar.gz"][:-30]
-    digest = hashlib.sha256(site.files["files/broken-1.0.tar.gz"]).hexdigest()
-    page["files"][0]["hashes"]["sha256"] = digest
-    site.files[f"{INDEX}/broken/"] = json.dumps(page).encode()
+    damage(site, "broken", "1.0")
     bad = outcomes(source(site, tmp_path, packages=["broken"]))[0]
     assert isinstance(bad, Bad) and bad.reason == "a damaged archive"
 
@@ -173,7 +192,7 @@ def test_what_is_wrong_is_said_in_a_line(site: web.Site, tmp_path: Path) -> None
         outcomes(source(site, tmp_path))
 
 
-def built(site: web.Site, root: Path, cache: Path, last: str = "202403") -> Corpus:
+def built(site: web.Site, root: Path, cache: Path, last: str = "202403", bad: float = 0.01) -> Corpus:
     """A corpus of the package; every paragraph counts, so that months have rows."""
     recipe = parse(
         CorpusRecipe,
@@ -184,6 +203,7 @@ def built(site: web.Site, root: Path, cache: Path, last: str = "202403") -> Corp
             "periods": {"initial": "202401", "step": "month", "last": last},
             "tokenizer": {"kind": "train", "vocab_size": 300},
             "length": 8,
+            "limits": {"bad": bad},
             "executor": "process",
         },
         "recipe",
@@ -211,6 +231,17 @@ def test_two_builds_on_two_days_are_equal(site: web.Site, tmp_path: Path) -> Non
     assert listed["licence"] == "MIT"
     assert [one["version"] for one in listed["releases"]] == ["1.0", "1.1", "2.0"]
     assert all(len(one["sha256"]) == 64 for one in listed["releases"])
+
+
+def test_the_licence_of_a_last_release_that_cannot_be_read_is_unknown(site: web.Site, tmp_path: Path) -> None:
+    damage(site, "toy", "2.0")
+    corpus = built(site, tmp_path / "root", tmp_path / "cache", bad=0.5)
+    listed = listing(corpus)["toy"]
+    assert listed["licence"] == "unknown" and len(listed["releases"]) == 3
+    del site.files["files/toy-2.0.tar.gz"]
+    corpus.store.write("packages.json", b"{}")
+    source(site, tmp_path / "no-cache").beside(corpus.store, corpus.timeline())
+    assert listing(corpus)["toy"] == listed
 
 
 def test_one_more_month_leaves_the_others_as_they_were(site: web.Site, tmp_path: Path) -> None:

@@ -10,6 +10,19 @@ from ticlm.datasets.packages.licences import is_permissive, stated_licence
 from ticlm.datasets.packages.markdown import markdown_blocks
 from ticlm.datasets.packages.new_text import KnownText
 
+MIT_TEXT = (
+    "MIT License Copyright (c) 2024 Toy Permission is hereby granted, free of charge, to any person "
+    'obtaining a copy of this software and associated documentation files (the "Software"), to deal in '
+    "the Software without restriction, including without limitation the rights to use, copy, modify, "
+    "merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to "
+    "whom the Software is furnished to do so, subject to the following conditions: The above copyright "
+    "notice and this permission notice shall be included in all copies or substantial portions of the "
+    'Software. THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, '
+    "INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND "
+    "NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES "
+    "OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN "
+    "CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE."
+)
 PAGE = """---
 title: hidden
 ---
@@ -105,10 +118,28 @@ def test_docstrings_stand_below_their_signatures() -> None:
             False,
         ),
         ("Classifier: License :: OSI Approved\nLicense: Apache License 2.0\n", "Apache-2.0", True),
-        ("License: BSD 3-Clause License\n        Redistribution and use in source\n", "BSD", True),
+        ("License: The MIT License (MIT)\n", "MIT", True),
+        ("License: Apache License, Version 2.0\n", "Apache-2.0", True),
+        ("License: new BSD\n", "BSD", True),
+        ('License: BSD 3-Clause "New" or "Revised" License\n', "BSD", True),
+        ("License: Apache-2.0 OR BSD-3-Clause\n", "Apache-2.0 OR BSD-3-Clause", True),
+        ("License: Apache-2.0 with Commons Clause\n", "Apache-2.0 with Commons Clause", False),
+        ("License-Expression: Apache-2.0 WITH Commons-Clause\n", "Apache-2.0 WITH Commons-Clause", False),
+        ("License: Business Source License (BSD-like)\n", "Business Source License (BSD-like)", False),
+        ("License: SSPL; parts under Apache\n", "SSPL; parts under Apache", False),
+        ("License: EUPL 1.2, see MIT text\n", "EUPL 1.2, see MIT text", False),
+        ("License: MIT (\u975e\u5546\u7528)\n", "MIT (\u975e\u5546\u7528)", False),
+        (f"License: {'MIT AND ' * 7}MIT GPL\n", f"{'MIT AND ' * 7}MIT…", False),
+        (f"License: {MIT_TEXT}\n", "MIT", True),
+        (f"License: {MIT_TEXT} No large company may use it.\n", f"{MIT_TEXT[:59]}…", False),
+        (
+            f"License: {MIT_TEXT.replace('MIT', 'Commons Clause')}\n",
+            "Commons Clause License Copyright (c) 2024 Toy Permission is…",
+            False,
+        ),
         ("License: LGPL with exceptions\n", "LGPL with exceptions", False),
         ("License: UNKNOWN\n", "", False),
-        ("License: MIT OR\n", "MIT", True),
+        ("License: MIT OR\n", "MIT OR", False),
         ("License-Expression: MIT OR\n", "MIT OR", False),
         ("License-Expression: (MIT\n", "(MIT", False),
         ("", "", False),

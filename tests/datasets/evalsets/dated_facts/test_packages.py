@@ -57,6 +57,29 @@ def test_later_releases_and_the_index_itself_change_no_set(site: Site, tmp_path:
     assert b"127.0.0.1" not in written and b"localhost" not in written
 
 
+def wheel(site: Site, version: str, day: str, **about: Any) -> None:
+    release(site, "wheels", version, day, {}, filename="-", url=f"wheels-{version}-py3-none-any.whl", **about)
+
+
+def test_a_version_is_out_with_its_first_file_be_it_a_wheel(site: Site, tmp_path: Path) -> None:
+    wheel(site, "1.0", "2022-12-01")
+    wheel(site, "1.1", "2023-02-01")
+    release(site, "wheels", "1.1", "2023-03-01", {})
+    wheel(site, "1.2", "2023-04-01")
+    data = built(site, tmp_path, packages=["wheels"])
+    found = [(label, one.answer) for label in data.periods for one in data.read(label, "changes")]
+    assert found == [("202302", "1.1"), ("202304", "1.2")]
+
+
+def test_a_package_without_any_dated_file_is_refused(site: Site, tmp_path: Path) -> None:
+    release(site, "eggs", "1.0", "2023-01-01", {}, url="eggs-1.0-py3.egg")
+    with pytest.raises(InputError, match=r"examples.packages: .*/eggs/ has no source distribution or wheel of eggs$"):
+        built(site, tmp_path, packages=["eggs"])
+    wheel(site, "1.0", "2023-01-01", **{"upload-time": None})
+    with pytest.raises(InputError, match=r"the index states no date of wheels 1\.0$"):
+        built(site, tmp_path, packages=["wheels"])
+
+
 def test_a_package_that_the_index_lacks_is_named(site: Site, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing-here"):
         built(site, tmp_path, packages=["NumPy", "nothing-here"])
