@@ -61,6 +61,7 @@ def build(recipe: CorpusRecipe, store_root: str, progress: Progress = lambda lin
             raise
         unread = Unread([], {})  # an input that is gone now was read for the plan
     if store.exists(INFO) and not unread.inputs and not history.lost and not store.folders("staging"):
+        recipe.reader.unchanged(store)
         progress(f"{recipe.id}: nothing new")
         for line in out_of_reach(history):
             progress(f"warning: {line}")

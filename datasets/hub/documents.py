@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
@@ -82,8 +82,7 @@ class HubDocuments(Documents):
     def identity(self) -> Settings:
         """Return the settings that determine the bytes of a corpus: the fields and the choice, not where the rows
         are."""
-        plain = self.per_period is None and self.within is None and not self.dates
-        if plain:
+        if self.per_period is None and self.within is None and not self.dates:
             return self.fields.identity
         dates = tuple(sorted(self.dates.items()))
         seed = self.seed if self.per_period is not None else 0
@@ -113,13 +112,18 @@ class HubDocuments(Documents):
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return an input for each file that is read, ordered by path. Raises InputError if the data set cannot be
         listed, has no such config or split, or has a config without a date."""
+        return self.inputs_after(calendar, (), ())
+
+    def inputs_after(self, calendar: Calendar, before: Sequence[Input], made: Collection[str]) -> list[Input]:
+        """Return the inputs; under a cap, what files give to periods that are made stays as it was."""
         files = [(file, labels) for file, labels in self._files(calendar) if labels != ()]
         if self.per_period is None:
-            found: list[tuple[HubFile, share.Budgets]] = [(file, {}) for file, _ in files]
+            found = [places.entry(file, {}) for file, _ in files]
         else:
             known = [(file, labels if labels is not None else _all_of(calendar)) for file, labels in files]
-            found = share.plan(known, self.per_period, self.seed, self._weighed)
-        return sorted((places.entry(file, budgets) for file, budgets in found), key=lambda entry: entry.path)
+            given = dict(share.plan(known, self.per_period, self.seed, self._weighed, made))
+            found = list(places.entries([file for file, _ in files], given, before, made))
+        return sorted(found, key=lambda entry: entry.path)
 
     def count_outside(self, calendar: Calendar) -> int:
         """Return how many files hold nothing of the calendar, by the names of their configs, splits or themselves."""
@@ -127,7 +131,7 @@ class HubDocuments(Documents):
 
     def pieces(self, entry: Input) -> list[Piece]:
         """Cut a file that is read whole into ranges; under a cap, the order of its row groups is that of a hash."""
-        place = PlaceInSet.of(entry.path)
+        place = PlaceInSet.of(entry)
         cuts = [(0, None)] if place.budgets else formats.stretches(self._url(place), entry.size)
         return [Piece(input=entry, start=start, end=end) for start, end in cuts]
 
@@ -136,7 +140,7 @@ class HubDocuments(Documents):
         as its first row. It names the columns there are."""
         if not inputs:
             return
-        place = PlaceInSet.of(inputs[0].path)
+        place = PlaceInSet.of(inputs[0])
         seen: list[Record] = []
 
         def first() -> Iterator[Record]:
@@ -154,13 +158,13 @@ class HubDocuments(Documents):
         found = self._read_fields.document(seen[-1], "") if seen else None
         if self.per_period is not None and isinstance(found, Document):
             size = self.per_period.size(found)
-            if size > max(max(PlaceInSet.of(entry.path).budgets.values()) for entry in inputs):
+            if size > max(max(PlaceInSet.of(entry).budgets.values()) for entry in inputs):
                 what = f"the first row of {place.file} has {size:,} bytes"
                 raise InputError(f"documents.per_period: {self.per_period} leaves no file as much as a row; {what}")
 
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped]:
         """Yield a Document or a Bad for each row that is read, in order. A part of a file that is broken is one Bad."""
-        place = PlaceInSet.of(piece.input.path)
+        place = PlaceInSet.of(piece.input)
         if self.per_period is None:
             yield from self._outcomes(piece, place, None)
         else:
@@ -169,6 +173,14 @@ class HubDocuments(Documents):
 
     def beside(self, store: Store, timeline: Timeline) -> None:
         """Record of which commits of the data set the corpus is made."""
+        self._record(store)
+
+    def unchanged(self, store: Store) -> None:
+        """Record a commit that has nothing new, if the corpus can be written, so that no later build tells of it."""
+        with suppress(OSError):
+            self._record(store)
+
+    def _record(self, store: Store) -> None:
         commit = repository.commit_of(self.path, self.revision)
         before = store.read_json(RECORD)["commits"] if store.exists(RECORD) else []
         if commit and commit not in before[-1:]:
@@ -200,7 +212,7 @@ class HubDocuments(Documents):
     ) -> Iterator[tuple[int, Record | BadRecord]]:
         """Yield the rows of a file or a range of it, each with the names of where it is. A `look` fetches little
         of what it does not read."""
-        place = PlaceInSet.of(entry.path)
+        place = PlaceInSet.of(entry)
         url, read = self._url(place), [name for name in self._read_fields.names() if not name.startswith(HUB)]
         where, keys = place.record(), formats.keys_of(place.file)
         if self.fields.timestamp.startswith(HUB):

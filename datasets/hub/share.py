@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
@@ -26,6 +27,7 @@ from ticlm.datasets.io import dates
 from ticlm.datasets.io.documents import Bad, Document, Fields, Skipped
 
 OVER = "beyond the cap of its period"
+ELSEWHERE = "of a period that is not read here"
 AT_ONCE = 8
 """Configs whose footers are read at the same time."""
 UNPACKED = 2.0
@@ -81,14 +83,18 @@ def plan(
     cap: Cap,
     seed: int,
     weigh: Callable[[HubFile, Labels], Mapping[str, float]],
+    made: Collection[str] = (),
 ) -> list[tuple[HubFile, Budgets]]:
     """Return the files to read, each with its budgets. `files` come with the periods of which they may hold text, and
-    `weigh` says how much of each (bytes or documents). Configs with text of the same period share its cap equally."""
+    `weigh` says how much of each (bytes or documents). Configs with text of the same period share its cap equally.
+    Nothing is given to periods that are `made`."""
     of_config: dict[str, list[tuple[HubFile, Labels]]] = {}
     for file, labels in files:
         of_config.setdefault(file.config, []).append((file, labels))
     sharing = Counter(
-        label for mine in of_config.values() for label in {label for _, labels in mine for label in labels}
+        label
+        for mine in of_config.values()
+        for label in {label for _, labels in mine for label in labels if label not in made}
     )
 
     for label, configs in sharing.items():
@@ -96,12 +102,13 @@ def plan(
             raise InputError(f"documents.per_period: {cap} is below one row: {configs} configs share it in {label}")
 
     def chosen(mine: Sequence[tuple[HubFile, Labels]]) -> list[tuple[HubFile, Budgets]]:
-        left = {label: int(cap.most / sharing[label]) for _, labels in mine for label in labels}
+        left = {label: int(cap.most / sharing[label]) for _, labels in mine for label in labels if label in sharing}
         weights: dict[HubFile, dict[str, int]] = {}
         given: dict[HubFile, Counter[str]] = {}
         for file, labels in sorted(mine, key=lambda one: order(seed, one[0].path)):
-            if any(left[label] for label in labels):
-                weights[file] = {label: int(weight) or 1 for label, weight in weigh(file, labels).items() if weight}
+            if any(left.get(label) for label in labels):
+                found = weigh(file, labels).items()
+                weights[file] = {label: int(weight) or 1 for label, weight in found if weight and label in left}
                 given[file] = Counter()
                 _give(given[file], weights[file], left)
         # Files may hold more than was guessed: they are given the same again, in as many turns as the cap allows.
@@ -148,7 +155,7 @@ def weighed(metadata: Any, fields: Fields, labels: Labels, cap: Cap) -> dict[str
 def group_labels(metadata: Any, group: int, fields: Fields, spans: Spans) -> Labels:
     """Return the periods of which a row group may hold text; all of them, if it has no statistics of its dates."""
     column = _column(metadata.row_group(group), fields.timestamp)
-    stats = column.statistics if column is not None and len(spans.labels) > 1 else None
+    stats = column.statistics if column is not None else None
     if stats is None or not stats.has_min_max or fields.timestamp_format not in (None, "iso", *dates.UNITS):
         return spans.labels
     try:
@@ -216,10 +223,13 @@ class Purse:
 
 
 def kept(outcomes: Iterable[Document | Bad | Skipped], purse: Purse) -> Iterator[Document | Bad | Skipped]:
-    """Yield the documents of a file that its budgets pay for, and end once these are used up."""
+    """Yield the documents of a file that its budgets pay for, and end once these are used up. What is of other periods
+    than theirs has no time, so that it is not counted there: other inputs may have read it of the same file."""
     for outcome in outcomes:
-        label = purse.spans.of(outcome.timestamp) if isinstance(outcome, Document) else None
-        if not isinstance(outcome, Document) or label is None or purse.pays(outcome, label):
+        label = purse.spans.of(outcome.timestamp) if outcome.timestamp is not None else None
+        if label is None:
+            yield Skipped(ELSEWHERE) if isinstance(outcome, Document) else replace(outcome, timestamp=None)
+        elif not isinstance(outcome, Document) or purse.pays(outcome, label):
             yield outcome
         elif not purse.empty:
             yield Skipped(OVER, outcome.timestamp)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -230,6 +230,11 @@ class Documents(Settings):
         """Return what there is to read, in a fixed order; an input whose stamp changes is read again."""
         raise NotImplementedError
 
+    def inputs_after(self, calendar: Calendar, before: Sequence[Input], made: Collection[str]) -> list[Input]:
+        """Return what `inputs` does, given the inputs of all builds `before`, in their order, and the periods that they
+        made; for a source whose inputs depend on the calendar."""
+        return self.inputs(calendar)
+
     def count_outside(self, calendar: Calendar) -> int:
         """Return how many inputs `inputs` leaves out because they hold nothing of this calendar; 0 by default."""
         return 0
@@ -258,6 +263,9 @@ class Documents(Settings):
     def settled(self, store: Store) -> Documents:
         """Return these settings as one build reads them, given its corpus's folder: with a commit for a branch."""
         return self
+
+    def unchanged(self, store: Store) -> None:
+        """Note in the corpus's folder that a build found nothing new; it does nothing by default."""
 
     def beside(self, store: Store, timeline: Timeline) -> None:
         """Write into the corpus's folder what is known about its text but is not part of it; nothing by default."""

@@ -174,6 +174,11 @@ class BuildHistory:
     def _last_read(self) -> dict[str, tuple[Input, BuildRecord]]:
         return {entry.path: (entry, record) for record in self.records for entry in record.inputs}
 
+    def listed(self) -> list[Input]:
+        """Return the inputs that there are now."""
+        before = [entry for record in self.records for entry in record.inputs]
+        return self.recipe.reader.inputs_after(self.recipe.periods, before, self.made.keys())
+
     def unread(self) -> Unread:
         """Return the inputs that are new or changed, inputs of lost periods, and inputs with documents outside the
         calendar if its end has moved. If there are any, add the inputs whose documents wait for the end of a period.
@@ -184,7 +189,7 @@ class BuildHistory:
         recipe, calendar = self.recipe, self.recipe.periods
         given_up = self._given_up()
         needed = self._needed()
-        listed = recipe.reader.inputs(calendar)
+        listed = self.listed()
         self._check_there(needed, {entry.path for entry in listed})
         new: set[str] = set()
         waiting: set[str] = set()

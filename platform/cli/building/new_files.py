@@ -54,7 +54,7 @@ def look_at(recipe: CorpusRecipe, named: Sequence[str], root: str, file: str, to
             f"{recipe.id} is not built yet in {root}; build it first: "
             f"ticlm data build {shlex.quote(file)} --root {shlex.quote(root)}"
         )
-    listed = {entry.path: entry for entry in recipe.reader.inputs(recipe.periods)}
+    listed = {entry.path: entry for entry in history.listed()}
     entries, unlisted = _entries(recipe, named, listed) if named else (_waiting(listed.values(), history), ())
     if not entries:
         what = f"{recipe.id} has read all files that its recipe lists"
