@@ -28,24 +28,30 @@ class Days(NamedTuple):
 
 
 def days_of(name: str) -> Days | None:
-    """Return the days that a name tells: of `CC-MAIN-2024-10` the month of that crawl; else the first day, or month, or
-    year in it (`20231101.en`, `2024_part_03.jsonl.gz`). None if it tells none."""
+    """Return the days that a name tells: of `CC-MAIN-2024-10` the month of that crawl; else the day, or month, or year in
+    it (`20231101.en`, `2024_part_03.jsonl.gz`), or those from the first to the last (`20240101-20240131`). None if it
+    tells none."""
     if found := CRAWL.search(name):
         return Days(*span(f"{dates.parser('crawl')(found[0]):%Y%m}"))
-    for pattern in (_DAY, _MONTH):
-        if found := pattern.search(name):
-            try:
-                return Days(*span(re.sub(r"\D", "", found[0])))
-            except ValueError:  # 31 February
-                continue
-    if found := _YEAR.search(name):
-        return Days(date(int(found[0]), 1, 1), date(int(found[0]) + 1, 1, 1))
+    for pattern in (_DAY, _MONTH, _YEAR):
+        days = [days for found in pattern.finditer(name) if (days := _days(re.sub(r"\D", "", found[0]))) is not None]
+        if days:
+            return Days(days[0].start, max(days[0].end, days[-1].end))
     return None
 
 
+def _days(digits: str) -> Days | None:
+    if len(digits) == 4:
+        return Days(date(int(digits), 1, 1), date(int(digits) + 1, 1, 1))
+    try:
+        return Days(*span(digits))
+    except ValueError:  # 31 February
+        return None
+
+
 def without_date(name: str) -> str:
-    """Return a name without the date in it: `en` of `20231101.en`, nothing of `CC-MAIN-2024-10`."""
+    """Return a name without the dates in it: `en` of `20231101.en`, nothing of `CC-MAIN-2024-10`."""
     for pattern in (CRAWL, _DAY, _MONTH, _YEAR):
-        if found := pattern.search(name):
-            return (name[: found.start()] + name[found.end() :]).strip("-_. ")
+        if pattern.search(name):
+            return pattern.sub("", name).strip("-_. ")
     return name

@@ -68,6 +68,21 @@ def test_a_name_tells_a_crawl_a_day_a_month_or_a_year(name: str, start: date | N
     assert without_date(name) == rest
 
 
+@pytest.mark.parametrize(
+    ("name", "start", "end", "rest"),
+    [
+        ("data-20240101-20240131", date(2024, 1, 1), date(2024, 2, 1), "data"),
+        ("en.2024-01-05_2024-01-09", date(2024, 1, 5), date(2024, 1, 10), "en"),
+        ("202311-202402.en", date(2023, 11, 1), date(2024, 3, 1), "en"),
+        ("2019-2021.jsonl", date(2019, 1, 1), date(2022, 1, 1), "jsonl"),
+        ("20240131_of_20240101", date(2024, 1, 31), date(2024, 2, 1), "of"),
+        ("202402-20240230", date(2024, 2, 1), date(2024, 3, 1), "202402"),
+    ],
+)
+def test_two_dates_in_a_name_tell_the_days_from_one_to_the_other(name: str, start: date, end: date, rest: str) -> None:
+    assert (days_of(name), without_date(name)) == ((start, end), rest)
+
+
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     monkeypatch.setattr(fetching, "PATIENCE", Patience(tries=2, first_s=0.001, most_s=0.002))
