@@ -28,8 +28,8 @@ class Days(NamedTuple):
 
 
 def days_of(name: str) -> Days | None:
-    """Return the days that a name tells: of `CC-MAIN-2024-10` the month of that crawl; else the day, or month, or year in
-    it (`20231101.en`, `2024_part_03.jsonl.gz`), or those from the first to the last (`20240101-20240131`). None if it
+    """Return the days that a name tells: of `CC-MAIN-2024-10` the month of that crawl; else the day, or month, or year
+    in it (`20231101.en`, `2024_part_03.jsonl.gz`), or all from the first to the last (`20240101-20240131`). None if it
     tells none."""
     if found := CRAWL.search(name):
         return Days(*span(f"{dates.parser('crawl')(found[0]):%Y%m}"))

@@ -1,7 +1,7 @@
 """Where a file is in a data set, and what may be read of it: what an Input says.
 
-Its path is `PATH#CONFIG/SPLIT`, and under a cap `/PERIOD,…` behind that; then its stamp has `PERIOD:SIZE,…` behind that of
-the file. An input keeps its periods. Those that come later make another one of the same file.
+Its path is `PATH#CONFIG/SPLIT`, and under a cap `/PERIOD,…` behind that; then its stamp has `PERIOD:SIZE,…` behind that
+of the file. An input keeps its periods. Those that come later make another one of the same file.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def entry(file: HubFile, budgets: Budgets) -> Input:
 def entries(
     files: Iterable[HubFile], given: Mapping[HubFile, Budgets], before: Sequence[Input], made: Collection[str]
 ) -> Iterator[Input]:
-    """Yield the inputs of files under a cap: those of builds `before`, in which periods that are `made` keep the budgets
-    that they had, and one for all other periods to which a file is `given`."""
+    """Yield the inputs of files under a cap: those of builds `before`, in which periods that are `made` keep their
+    budgets, and one for all other periods to which a file is `given`."""
     earlier: dict[tuple[str, str, str], list[PlaceInSet]] = {}
     for place in map(PlaceInSet.of, {one.path: one for one in before}.values()):  # as it was read last
         earlier.setdefault((place.file, place.config, place.split), []).append(place)
