@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import posixpath
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ from ticlm.core import hub, paths
 from ticlm.core.corpus import TokenizerInfo
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Label
-from ticlm.core.reading.hub_names import TOKENIZER
 from ticlm.core.reading.in_root import InRoot
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.settings import Settings, build_command
@@ -30,6 +28,7 @@ from ticlm.core.signals import Threads
 from ticlm.core.store import Store
 from ticlm.core.token_rows import Tokens, dtype_for
 from ticlm.datasets.corpus.row_makers import PAD
+from ticlm.datasets.text.tokenizer_files import take_as_they_are
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -143,7 +142,7 @@ class PretrainedTokenizer(Settings):
             tokenizer.save_pretrained(folder)
             if not Path(folder, "tokenizer.json").is_file():
                 raise InputError(f"tokenizer.name: {self.name} has no fast version (tokenizer.json)")
-            _take_as_they_are(Path(name), Path(folder), tokenizer)
+            take_as_they_are(Path(name), Path(folder), tokenizer)
             store.upload(Path(folder), paths.TOKENIZER)
             digest = hashlib.sha256(Path(folder, "tokenizer.json").read_bytes()).hexdigest()
         return TokenizerInfo(
@@ -178,46 +177,6 @@ class PretrainedTokenizer(Settings):
         except Exception as error:  # transformers raises many kinds, from its own and from the hub's libraries
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise InputError(f"tokenizer.name: {self.name} cannot be loaded: {reason}") from None
-
-
-def _take_as_they_are(own: Path, saved: Path, tokenizer: Any) -> None:
-    """Put a folder's own files of a tokenizer in place of those that transformers saved, which say the same in other
-    words and under another hash; the chat template is one of them, or a part of one.
-
-    Where they need more than themselves, as GPT-2's, whose end of text stands in the model's config.json, only
-    tokenizer.json is taken.
-    """
-    if not (own / "tokenizer.json").is_file():
-        return
-    shutil.copyfile(own / "tokenizer.json", saved / "tokenizer.json")
-    files = [file for file in own.iterdir() if file.is_file() and TOKENIZER.fullmatch(file.name)]
-    with tempfile.TemporaryDirectory(prefix="ticlm-") as folder:
-        for file in files:
-            shutil.copyfile(file, Path(folder, file.name))
-        if not _says_as_much(Path(folder), tokenizer):
-            return
-    for file in saved.iterdir():
-        file.unlink()
-    for file in files:
-        shutil.copyfile(file, saved / file.name)
-
-
-def _says_as_much(folder: Path, tokenizer: Any) -> bool:
-    """Return whether a folder's files by themselves are this tokenizer, with its special tokens and chat template."""
-    from transformers import AutoTokenizer
-
-    config = folder / "tokenizer_config.json"
-    if not config.is_file():
-        return False
-    pad = json.loads(config.read_bytes()).get("pad_token")  # `padding` reads it there
-    if (pad["content"] if isinstance(pad, dict) else pad) != tokenizer.pad_token:
-        return False
-    try:
-        alone = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    except Exception:  # transformers raises many kinds; with the model's files it was loaded before
-        return False
-    told = (type(tokenizer), tokenizer.eos_token_id, tokenizer.pad_token_id, tokenizer.chat_template)
-    return bool(told == (type(alone), alone.eos_token_id, alone.pad_token_id, alone.chat_template))
 
 
 def padding(store: Store) -> int | None:
