@@ -17,6 +17,7 @@ from ticlm.core.errors import InputError, in_one_line
 from ticlm.core.fingerprint import fingerprint, hash64
 from ticlm.core.periods import Calendar, Label, span
 from ticlm.core.reading import json_texts
+from ticlm.core.settings import Settings
 from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece
 
 WINDOWS = ("max_position_embeddings", "n_positions", "n_ctx")
@@ -51,6 +52,12 @@ class ModelSamples(Documents):
     at_once: int = Field(32, gt=0)
     """Texts that are written at once; another number draws other texts."""
 
+    @property
+    def identity(self) -> Settings:
+        """Return what determines the texts beside the model: not where it lies. The hash of its files is in the stamps
+        of the inputs."""
+        return self.model_copy(update={"model": ""})
+
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return an input for each batch of texts. Raises InputError if there is no such model, or if texts are longer
         than its window."""
@@ -59,7 +66,7 @@ class ModelSamples(Documents):
             raise InputError(
                 f"documents.tokens must be below the model's window of {window:,} tokens, got {self.tokens:,}"
             )
-        stamp = fingerprint((_digest(self._folder), self))[:32]
+        stamp = fingerprint((_digest(self._folder), self.identity))[:32]
         count = math.ceil(self.documents / self.at_once)
         return [Input(path=f"samples/{at:05d}-of-{count:05d}", size=0, stamp=stamp) for at in range(count)]
 
@@ -100,10 +107,12 @@ class ModelSamples(Documents):
         threads = torch.get_num_threads()
         # Sums depend on the number of threads, and batches are written side by side in processes of their own.
         torch.set_num_threads(1)
-        with torch.inference_mode(), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(hash64(f"{self.seed} {batch}") >> 1)
-            rows = model.generate(start, attention_mask=torch.ones_like(start), generation_config=how)
-        torch.set_num_threads(threads)
+        try:
+            with torch.inference_mode(), torch.random.fork_rng(devices=[]):
+                torch.manual_seed(hash64(f"{self.seed} {batch}") >> 1)
+                rows = model.generate(start, attention_mask=torch.ones_like(start), generation_config=how)
+        finally:
+            torch.set_num_threads(threads)
         return [str(text) for text in tokenizer.batch_decode(rows[:, 1:], skip_special_tokens=True)]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -54,9 +55,9 @@ class CheckpointFacts:
     """None if there are too few changes or facts."""
 
 
-def month_before(day: str) -> int:
-    """Return the month before that of a day, YYYYMMDD, counted since the year 0."""
-    return int(day[:4]) * 12 + int(day[4:6]) - 2
+def month_before(day: date) -> int:
+    """Return the month before that of a day, counted since the year 0."""
+    return day.year * 12 + day.month - 2
 
 
 class ChangeReader:
@@ -72,8 +73,7 @@ class ChangeReader:
         for method in methods:
             trained = {str(one) for one in self._own.loc[self._own["method"] == method, "trained"]} - {self.base[1]}
             for label in sorted(trained, key=order.index):
-                end = self.study.timeline.periods[order.index(label)].end
-                yield self._of(method, label, end.year * 12 + end.month - 2)
+                yield self._of(method, label, month_before(self.study.timeline.periods[order.index(label)].end))
 
     def _of(self, method: str, trained: str, month: int) -> CheckpointFacts:
         """Return the answers of a checkpoint that has read text up to a month, counted since the year 0."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -60,12 +61,12 @@ class BaseDifferences:
         self.base = study.trained(self.run, study.frozen.seeds[0])[0]
 
     @cached_property
-    def base_ends(self) -> str:
-        """The day, YYYYMMDD, on which text begins that the base cannot have read; "" if that is not known."""
+    def base_ends(self) -> date | None:
+        """The day on which text begins that the base cannot have read; None if that is not known."""
         try:
-            return f"{span(self.base)[1]:%Y%m%d}"
+            return span(self.base)[1]
         except ValueError:
-            return ""
+            return None
 
     def new(self, method: str) -> Change | None:
         """Return the change of each checkpoint on the text of its own period, which it was trained on last."""
@@ -74,7 +75,10 @@ class BaseDifferences:
     def since_base(self, method: str) -> Change | None:
         """Return the change of the last checkpoint on all periods after the base, up to its own."""
         last = self._last(method)
-        return self._mean(method, lambda place: place[0] == last and self._is_new(place[1]) and place[1] <= last)
+        end = span(last)[1] if last else date.min
+        return self._mean(
+            method, lambda place: place[0] == last and self._is_new(place[1]) and span(place[1])[1] <= end
+        )
 
     def old(self, method: str) -> Change | None:
         """Return the change of the last checkpoint on the periods that the base may have read."""
@@ -87,7 +91,7 @@ class BaseDifferences:
         return self._mean(method, lambda place: place[0] == last)
 
     def _is_new(self, label: str) -> bool:
-        return not self.base_ends or f"{span(label)[0]:%Y%m%d}" >= self.base_ends
+        return self.base_ends is None or span(label)[0] >= self.base_ends
 
     def _last(self, method: str) -> str:
         trained = {place[0] for place in self._cells.get(method, {})}

@@ -55,7 +55,7 @@ class KeptNumbers:
     def facts(self) -> dict[str, list[CheckpointFacts]]:
         """Method -> its checkpoints' answers, those of the base first; none if no dated facts are asked."""
         known, answers, new = self.study.dated_changes, self.study.predictions, self.new
-        if known is None or answers is None or not new.base_ends:
+        if known is None or answers is None or new.base_ends is None:
             return {}
         task = self._id(self.facts_task) if self.facts_task else str(known["task"].iloc[0])
         reader = ChangeReader(self.study, task, (new.run, new.base), month_before(new.base_ends))

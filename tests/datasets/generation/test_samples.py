@@ -10,6 +10,7 @@ from speakers import speaker
 
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
 from ticlm.core.periods import Calendar
 from ticlm.core.settings import parse
 from ticlm.core.store import Store
@@ -44,6 +45,16 @@ def test_texts_follow_from_the_seed_and_the_model_alone(folder: Path) -> None:
         [one.stamp for one in each.inputs(Calendar())] for each in (source, source.model_copy(update={"seed": 1}))
     ]
     assert len(stamps[0]) == 2 and stamps[0] != stamps[1]
+
+
+def test_a_model_that_moved_is_the_same_model(folder: Path, tmp_path: Path) -> None:
+    moved = shutil.copytree(folder, tmp_path / "moved")
+    here, there = (ModelSamples(model=str(one), as_of="202402", tokens=12) for one in (folder, moved))
+    assert fingerprint(here.identity) == fingerprint(there.identity)
+    assert here.inputs(Calendar()) == there.inputs(Calendar())
+    (moved / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-1] + b"!")
+    other = shutil.copytree(moved, tmp_path / "other")
+    assert ModelSamples(model=str(other), as_of="202402", tokens=12).inputs(Calendar()) != here.inputs(Calendar())
 
 
 def test_a_corpus_of_samples_is_built_like_any(folder: Path, tmp_path: Path) -> None:
