@@ -36,8 +36,8 @@ SAMPLES = (
 )
 FACTS = (
     "Answers kept: on how many of the facts that did not change after the base the last checkpoint prefers the value "
-    "that the base prefers; the base itself does on all, a coin on half. Updated: on how many of the changes since then "
-    "it prefers the new value, and the base does."
+    "that the base prefers; the base itself does on all, a coin on half. Updated: on how many of the changes since "
+    "then it prefers the new value, and the base does."
 )
 EDGE = (
     "Edge: the month up to which the facts that the last checkpoint prefers reach, with a 95 % interval (ticlm docs "
