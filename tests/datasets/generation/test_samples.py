@@ -18,7 +18,7 @@ from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer
 from ticlm.datasets.generation.samples import ModelSamples
-from ticlm.datasets.io.documents import Document
+from ticlm.datasets.io.documents import Document, Skipped
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,14 @@ def test_texts_follow_from_the_seed_and_the_model_alone(folder: Path) -> None:
         [one.stamp for one in each.inputs(Calendar())] for each in (source, source.model_copy(update={"seed": 1}))
     ]
     assert len(stamps[0]) == 2 and stamps[0] != stamps[1]
+
+
+def test_a_model_that_ends_at_once_gives_no_bad_record(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ModelSamples, "_written", lambda self, batch, count: ["a text", *[" "] * (count - 1)])
+    source = ModelSamples(model=str(folder), as_of="202402", documents=4, tokens=12)
+    (entry,) = source.inputs(Calendar())
+    found = [one for piece in source.pieces(entry) for one in source.read(piece)]
+    assert [type(one) for one in found] == [Document, Skipped, Skipped, Skipped]
 
 
 def test_a_model_that_moved_is_the_same_model(folder: Path, tmp_path: Path) -> None:
