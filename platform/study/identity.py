@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -118,16 +119,27 @@ def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
     for path in imported(recipe):
         if path not in contents:
             contents[path] = content(path)
+    return _changed(recipe, lambda model: model.model_copy(update={"path": "", "sha256": contents[model.path]}))
 
-    def named(model: Imported) -> Imported:
-        return model.model_copy(update={"path": "", "sha256": contents[model.path]})
 
+def placed(recipe: RoundRecipe) -> RoundRecipe:
+    """Return a recipe whose imported models are found from any folder: workers do not run in that of the command."""
+
+    def found(model: Imported) -> Imported:
+        path = Path(model.path).expanduser()
+        return model.model_copy(update={"path": str(path.absolute())}) if path.is_dir() else model
+
+    return _changed(recipe, found)
+
+
+def _changed(recipe: RoundRecipe, change: Callable[[Imported], Imported]) -> RoundRecipe:
+    """Return a recipe with each imported model changed: the initial model, teachers."""
     changes: dict[str, object] = {}
     if isinstance(recipe.model, FolderModel):
-        changes["model"] = named(recipe.model)
+        changes["model"] = change(recipe.model)
     if any(penalty.imported for penalty in recipe.penalties):
         changes["penalties"] = tuple(
-            penalty.model_copy(update={name: named(value) for name, value in penalty.imported.items()})
+            penalty.model_copy(update={name: change(value) for name, value in penalty.imported.items()})
             for penalty in recipe.penalties
         )
     return recipe.model_copy(update=changes) if changes else recipe

@@ -9,7 +9,7 @@ from ticlm.core import paths
 from ticlm.core.mixture import Source
 from ticlm.core.store import Store
 from ticlm.platform.study.chains import Chain
-from ticlm.platform.study.identity import imported
+from ticlm.platform.study.identity import imported, placed
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.round import Round
@@ -63,7 +63,8 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
     assert plan.corpus is not None and plan.store is not None
     uri = uri_of(plan.study.corpus, plan.store)
     assert uri is not None
-    rounds = tuple(plan.tree.rounds[key] for key in chain.keys)
+    planned = tuple(plan.tree.rounds[key] for key in chain.keys)
+    rounds = tuple(one.model_copy(update={"recipe": placed(one.recipe)}) for one in planned)
     parent = rounds[0].parent
     return ChainWork(
         root=plan.store.root,
@@ -76,7 +77,11 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
         vocab_size=plan.corpus.info.tokenizer.vocab_size,
         end_of_text=plan.corpus.info.tokenizer.end_of_text,
         resources=plan.study.resources,
-        imported={path: plan.contents[path] for r in rounds for path in imported(r.recipe)},
+        imported={
+            there: plan.contents[here]
+            for one, r in zip(planned, rounds)
+            for here, there in zip(imported(one.recipe), imported(r.recipe))
+        },
         mid_round_steps=tuple(plan.mid_round_steps(key) for key in chain.keys),
         last_visible_period=plan.study.last_visible_period,
         micro_rows=plan.study.resources.micro_rows(rounds[0].recipe.batch_rows, plan.share(chain)[1]),

@@ -21,6 +21,7 @@ from ticlm.methods.schedules import AutoregressiveCosine
 from ticlm.methods.seams import Adapter
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.models import adapter_stack, folders
+from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
@@ -29,6 +30,7 @@ from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.tree import rounds
+from ticlm.platform.study.work import work_of
 
 MakeStudy = Callable[..., Study]
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
@@ -65,6 +67,23 @@ def imported(folder: Path, as_of: str) -> dict[str, Any]:
     """The part of a study that takes an imported checkpoint as it is."""
     initial = {"budget": 0, "schedule": FAST}
     return {"model": {"kind": "folder", "path": str(folder), "as_of": as_of}, "initial": initial}
+
+
+def test_workers_find_a_model_whose_path_begins_in_the_folder_of_the_command(
+    tmp_path: Path, toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray's workers run elsewhere. No id depends on where it lies, and the study stays as it is written."""
+    save_model(tmp_path / "models/gpt2")
+    monkeypatch.chdir(tmp_path)
+    method = {"base": "cyclic-cosine", "schedule": FAST}
+    made, elsewhere = (
+        plan.make(toy_study(methods=[method], **imported(path, "202301")), str(toy_root))
+        for path in (Path("models/gpt2"), tmp_path / "models/gpt2")
+    )
+    work, other = (work_of(one, one.chains[0]) for one in (made, elsewhere))
+    assert work.ids == other.ids and [one.recipe for one in work.rounds] == [one.recipe for one in other.rounds]
+    assert list(work.imported) == [str(tmp_path / "models/gpt2")]
+    assert isinstance(made.study.model, FolderModel) and made.study.model.path == "models/gpt2"
 
 
 @pytest.mark.parametrize("kind", list(SIZES))
