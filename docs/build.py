@@ -25,6 +25,7 @@ PAGES = {
     "docs/reference.md": "reference.md",
     "docs/notebook.md": "notebook.md",
     "docs/extending.md": "extending.md",
+    "docs/keeping-a-model.md": "keeping-a-model.md",
     "docs/methods.md": "methods.md",
     "docs/data.md": "data.md",
     "docs/ckl.md": "ckl.md",
