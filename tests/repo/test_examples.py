@@ -114,3 +114,41 @@ def test_a_real_model_of_known_age_is_dated(tmp_path: Path) -> None:
     low, high = (int(row[end][:4]) * 12 + int(row[end][5:]) for end in ("low", "high"))
     assert row["is_known"] == "True" and row["high"] <= "2025-02" and high - low <= 96, row
     assert row["verdict"] in " ".join(printed.split())
+
+
+SMALLER = {
+    # what the example reads, less of it
+    "docs": "documents: {packages: [click, mcp, openai]}\nperiods: {last: 202504}\n",
+    "samples": "documents: {documents: 6, tokens: 31}\nsplits: {eval: 0.9}\nlength: 32\n",
+    "facts": "examples: {packages: [mcp, openai], periods: {initial: 202501, last: 202504}}\n",
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_real_model_is_kept_up_to_date(tmp_path: Path) -> None:
+    """SmolLM2-135M over two months of three packages, one step each: what was gained and lost is on the page."""
+    for part, less in SMALLER.items():
+        (tmp_path / f"{part}.yaml").write_text(f"extends: keep-smollm2-{part}\nname: few-{part}\n{less}")
+    evaluations = [
+        "{kind: perplexity, max_rows: 2, keeps_losses: true}",
+        "{kind: perplexity-on, name: own-samples, corpus: few-samples, keeps_losses: true}",
+        "{kind: dated-facts, name: facts, examples: few-facts}",
+    ]
+    sets = (
+        *("corpus=few-docs", f"recipe={tmp_path / 'docs.yaml'}", "first_periods=3", "continual_tokens={steps: 1}"),
+        f"recipes=[{tmp_path / 'samples.yaml'}, {tmp_path / 'facts.yaml'}]",
+        *("batch_rows=1", "resources={trainer: process, carrier: process, device: cpu}", "evaluate={checkpoints: all}"),
+        f"evaluations=[{', '.join(evaluations)}]",
+    )
+    run("keep_a_model_up_to_date", tmp_path, *(word for one in sets for word in ("--set", one)), minutes=18)
+    (kept,) = (tmp_path / "root/reports").glob("*/kept.csv")
+    rows = list(csv.DictReader(kept.open()))
+    methods = {"cyclic-cosine", "replay-half", "replay-half+anchor", "replay-half+ema", "replay-self", "lora"}
+    assert {row["method"] for row in rows} == methods
+    measures = {"new", "since base", "old", "general"}
+    assert all(measures <= {row["measure"] for row in rows if row["method"] == method} for method in methods)
+    new = {row["method"]: float(row["value"]) for row in rows if row["measure"] == "new"}
+    assert new["replay-half"] < 0, "on new text, even one step with it is better than none"
+    assert (kept.parent / "kept_edges.csv").exists()
