@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 from ticlm.platform.proposal.continued import LORA, ExistingModel, as_of
 from ticlm.platform.proposal.periods import ChosenPeriods
-from ticlm.platform.proposal.sentences import minutes_said
 from ticlm.platform.proposal.sizing import Sizes
-from ticlm.platform.proposal.writing import line, plain, quoted, said_prompts, update_sizes
+from ticlm.platform.proposal.writing import budget, line, opening, plain, quoted, resources, said_prompts
 
 
 def samples(name: str, version: int, command: str, chosen: ChosenPeriods, sizes: Sizes) -> str:
@@ -58,21 +57,14 @@ def study(
     held = f"{{kind: folder, path: {quoted(model.path)}, as_of: {as_of(chosen, model)}}}"
     schedule = f"schedule: {{max_rate: {own:g}, end_rate: {own / 10:.2g}, warmup_steps: {sizes.warmup}}}"
     lines = [
-        f"# What it is worth to update a model with each {chosen.step} of `{name}`. Written by: {command}",
-        f"# It should take about {minutes_said(sizes.minutes)} on this machine, of {minutes:g} asked for.",
-        f"name: {plain(name)}",
-        f"corpus: {plain(corpora[0])}",
-        line(f"recipe: {plain(recipes[0])}", "`ticlm run` builds the corpus with it"),
+        *opening(name, corpora[0], recipes[0], command, chosen, sizes, minutes),
         line(f"recipes: [{plain(recipes[1])}]", "texts that the model writes itself"),
         line("periods: corpus", "as in the recipe"),
         line(f"model: {held}", f"{model.parameters:,} parameters; text up to as_of may be known to it"),
         line(f"batch_rows: {sizes.batch_rows}", f"the smallest update has about {sizes.update_steps:,.0f} steps then"),
         f"length: {sizes.length}",
         line("initial: {budget: 0}", "the model as it is; `frozen` on the page is this model"),
-        line(
-            f"continual_tokens: {{epochs: {sizes.update_epochs:g}, expected_rows: {sizes.expected_rows}}}",
-            f"each update takes {sizes.update_epochs:g} times its own text: {update_sizes(sizes)}",
-        ),
+        budget(sizes),
         "each_method:",
         line(f"  {schedule}", "1/16 of the peak at which such models are trained first"),
         "methods:",
@@ -87,11 +79,7 @@ def study(
         _facts(sizes),
         *said_prompts(prompts),
         line("tables: [{kind: kept}]", "what was gained and lost beside the base, on the page"),
-        line(
-            f"resources: {{workers: 1, chains: 2, micro_batch_rows: {sizes.batch_rows}"
-            f"{'' if sizes.ray else ', trainer: process'}}}",
-            "two chains side by side" if sizes.ray else "so short that Ray's start would not pay",
-        ),
+        resources(sizes),
     ]
     return "\n".join(lines) + "\n"
 

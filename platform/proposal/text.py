@@ -9,9 +9,8 @@ from ticlm.platform.proposal.continued import ExistingModel, as_of
 from ticlm.platform.proposal.inspection import Inspection
 from ticlm.platform.proposal.ladder import TinyModel
 from ticlm.platform.proposal.periods import ChosenPeriods
-from ticlm.platform.proposal.sentences import minutes_said
 from ticlm.platform.proposal.sizing import Sizes
-from ticlm.platform.proposal.writing import line, plain, quoted, said_prompts, update_sizes
+from ticlm.platform.proposal.writing import budget, line, opening, plain, quoted, resources, said_prompts
 
 BAD = 0.01
 """The share of bad rows that recipes allow if they say nothing."""
@@ -79,17 +78,10 @@ def study(
     """Return the study of a model that is trained first, as YAML."""
     alone, replayed = sizes.rates
     lines = [
-        f"# What it is worth to update a model with each {chosen.step} of `{name}`. Written by: {command}",
-        f"# It should take about {minutes_said(sizes.minutes)} on this machine, of {minutes:g} asked for.",
-        f"name: {plain(name)}",
-        f"corpus: {plain(corpora[0])}",
-        line(f"recipe: {plain(recipes[0])}", "`ticlm run` builds the corpus with it"),
+        *opening(name, corpora[0], recipes[0], command, chosen, sizes, minutes),
         line("periods: corpus", "as in the recipe"),
         *_model(sizes),
-        line(
-            f"continual_tokens: {{epochs: {sizes.update_epochs:g}, expected_rows: {sizes.expected_rows}}}",
-            f"each update takes {sizes.update_epochs:g} times its own text: {update_sizes(sizes)}",
-        ),
+        budget(sizes),
         "each_method:",
         f"  schedule: {{end_rate: 1e-4, warmup_steps: {sizes.warmup}}}",
         "methods:",
@@ -108,11 +100,7 @@ def study(
         "evaluations:",
         line(f"  - {{kind: perplexity, max_rows: {sizes.max_rows}}}", "rows of a period; the same for all"),
         *said_prompts(prompts),
-        line(
-            f"resources: {{workers: 1, chains: 2, micro_batch_rows: {sizes.batch_rows}"
-            f"{'' if sizes.ray else ', trainer: process'}}}",
-            "two chains side by side" if sizes.ray else "so short that Ray's start would not pay",
-        ),
+        resources(sizes),
     ]
     return "\n".join(lines) + "\n"
 

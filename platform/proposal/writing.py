@@ -8,7 +8,9 @@ from collections.abc import Sequence
 
 import yaml
 
+from ticlm.platform.proposal.periods import ChosenPeriods
 from ticlm.platform.proposal.prompts import TOKENS
+from ticlm.platform.proposal.sentences import minutes_said
 from ticlm.platform.proposal.sizing import Sizes
 
 COLUMN, WIDTH = 56, 130
@@ -50,3 +52,33 @@ def update_sizes(sizes: Sizes) -> str:
     """Return the tokens of the smallest and of the largest update, in words."""
     later: Sequence[int] = sizes.train[sizes.first :]
     return f"{round(min(later) * sizes.update_epochs):,} to {round(max(later) * sizes.update_epochs):,} tokens"
+
+
+def opening(
+    name: str, corpus: str, recipe: str, command: str, chosen: ChosenPeriods, sizes: Sizes, minutes: float
+) -> list[str]:
+    """Return the first lines of a study: what it asks, its name and its corpus."""
+    return [
+        f"# What it is worth to update a model with each {chosen.step} of `{name}`. Written by: {command}",
+        f"# It should take about {minutes_said(sizes.minutes)} on this machine, of {minutes:g} asked for.",
+        f"name: {plain(name)}",
+        f"corpus: {plain(corpus)}",
+        line(f"recipe: {plain(recipe)}", "`ticlm run` builds the corpus with it"),
+    ]
+
+
+def budget(sizes: Sizes) -> str:
+    """Return the line of the tokens of an update."""
+    return line(
+        f"continual_tokens: {{epochs: {sizes.update_epochs:g}, expected_rows: {sizes.expected_rows}}}",
+        f"each update takes {sizes.update_epochs:g} times its own text: {update_sizes(sizes)}",
+    )
+
+
+def resources(sizes: Sizes) -> str:
+    """Return the line that says how the study runs."""
+    return line(
+        f"resources: {{workers: 1, chains: 2, micro_batch_rows: {sizes.batch_rows}"
+        f"{'' if sizes.ray else ', trainer: process'}}}",
+        "two chains side by side" if sizes.ray else "so short that Ray's start would not pay",
+    )
