@@ -18,10 +18,13 @@ from ticlm.core.fingerprint import fingerprint, hash64
 from ticlm.core.periods import Calendar, Label, span
 from ticlm.core.reading import json_texts
 from ticlm.core.settings import Settings
+from ticlm.datasets.io.apart import reached
 from ticlm.datasets.io.documents import Document, Documents, Input, Piece, Skipped
 
 WINDOWS = ("max_position_embeddings", "n_positions", "n_ctx")
 """Keys of config.json that say how many tokens a model reads at most."""
+READ = (".bin", ".jinja", ".json", ".model", ".safetensors", ".txt")
+"""Suffixes of files that a model's texts depend on; a README is none."""
 
 
 class ModelSamples(Documents):
@@ -91,7 +94,7 @@ class ModelSamples(Documents):
     def _written(self, batch: int, count: int) -> list[str]:
         """Return `count` texts of a batch."""
         import torch
-        from transformers import GenerationConfig
+        from transformers import GenerationConfig, StoppingCriteriaList
 
         model, tokenizer = _loaded(str(self._folder))
         end = tokenizer.eos_token_id
@@ -111,10 +114,20 @@ class ModelSamples(Documents):
         try:
             with torch.inference_mode(), torch.random.fork_rng(devices=[]):
                 torch.manual_seed(hash64(f"{self.seed} {batch}") >> 1)
-                rows = model.generate(start, attention_mask=torch.ones_like(start), generation_config=how)
+                going = StoppingCriteriaList([_told])
+                mask = torch.ones_like(start)
+                rows = model.generate(start, attention_mask=mask, generation_config=how, stopping_criteria=going)
         finally:
             torch.set_num_threads(threads)
         return [str(text) for text in tokenizer.batch_decode(rows[:, 1:], skip_special_tokens=True)]
+
+
+def _told(tokens: Any, scores: Any, **_: Any) -> Any:
+    """Say after each token that the work goes on, as `limits.record_cpu_s` is meant for one step; stop nothing."""
+    import torch
+
+    reached(f"token {tokens.shape[1] - 1} of a batch")
+    return torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
 
 
 def _window(folder: Path) -> int | None:
@@ -128,10 +141,10 @@ def _window(folder: Path) -> int | None:
 
 @cache
 def _digest(folder: Path) -> str:
-    """Return a hash of all files of a model's folder: its weights, configuration and tokenizer among them."""
+    """Return a hash of the files of a model's folder that its texts depend on: weights, configuration, tokenizer."""
     found = hashlib.sha256()
     for file in sorted(folder.iterdir()):
-        if file.is_file():
+        if file.is_file() and file.suffix in READ:
             with file.open("rb") as opened:
                 found.update(file.name.encode() + b"\0" + hashlib.file_digest(opened, "sha256").digest())
     return found.hexdigest()
@@ -148,6 +161,8 @@ def _loaded(folder: str) -> tuple[Any, Any]:
         ).eval()
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # of damaged files, transformers raises all kinds
+        if isinstance(error, MemoryError) or "annot allocate memory" in str(error):
+            raise MemoryError from None
         raise InputError(f"documents.model: {folder} holds no causal model: {in_one_line(error)}") from None
     if tokenizer.eos_token_id is None:
         raise InputError(f"documents.model: the tokenizer of {folder} has no end-of-text (eos) token")

@@ -27,8 +27,8 @@ def take_as_they_are(own: Path, saved: Path, tokenizer: Any) -> None:
             shutil.copyfile(file, Path(folder, file.name))
         if not _says_as_much(Path(folder), tokenizer):
             return
-    for file in saved.iterdir():
-        file.unlink()
+    shutil.rmtree(saved)  # several chat templates lie in a folder there
+    saved.mkdir()
     for file in files:
         shutil.copyfile(file, saved / file.name)
 

@@ -111,14 +111,23 @@ def existing(path: str, as_of: str, sample: list[str]) -> ExistingModel:
     return ExistingModel(path, as_of, parameters, made.vocab_size, window, size, is_chat)
 
 
+TRAINING_BYTES = 16
+"""Bytes for each parameter that is trained: its value, its gradient and AdamW's two moments, in float32."""
 _WINDOWS = ("max_position_embeddings", "n_positions", "n_ctx")
 
 
 def pace(model: ExistingModel) -> Pace:
-    """Return the pace of this machine with the model, measured with random tokens."""
+    """Return the pace of this machine with the model, measured with random tokens. Raises InputError if its memory is
+    too small to train all weights."""
     from ticlm.platform.models.settings import FolderModel
     from ticlm.platform.proposal import speed
 
+    needed, there = TRAINING_BYTES * model.parameters, speed.memory()
+    if needed > there:
+        raise InputError(
+            f"--model {model.path}: training all of its {model.parameters:,} parameters takes at least "
+            f"{needed / 1e9:,.0f} GB of memory, and here are {there / 1e9:,.0f}; give a smaller model"
+        )
     folder, rows = FolderModel(path=model.path, as_of=model.as_of), BATCH_ROWS
     seconds = speed.step_seconds(folder, model.vocabulary, rows, min(LENGTH, model.window))
     training, scoring = (one / model.parameters / rows for one in seconds)

@@ -14,6 +14,11 @@ from ticlm.platform.proposal.periods import ChosenPeriods
 from ticlm.platform.proposal.sizing import Sizes
 from ticlm.platform.proposal.writing import budget, line, opening, plain, quoted, resources, said_prompts
 
+USUAL_MEMORY = 4 << 30
+"""Bytes that reading a record may take if a recipe says nothing."""
+LOADED_BYTES = 8
+"""Bytes for each parameter of a model that is read: in float32, beside the type in which it lies on the disk."""
+
 
 def samples(name: str, version: int, command: str, chosen: ChosenPeriods, sizes: Sizes) -> str:
     """Return the recipe of a corpus of samples of the base, as YAML."""
@@ -32,6 +37,8 @@ def samples(name: str, version: int, command: str, chosen: ChosenPeriods, sizes:
         f"tokenizer: {{kind: pretrained, name: {path}, as_of: {label}}}",
         f"length: {sizes.length}",
     ]
+    if (needed := LOADED_BYTES * model.parameters) > USUAL_MEMORY / 2:
+        lines.append(line(f"limits: {{record_memory: {USUAL_MEMORY + needed}}}", "the model lies in it"))
     return "\n".join(lines) + "\n"
 
 

@@ -21,13 +21,10 @@ from ticlm.platform.proposal import continued, names, practice, prompts, repeats
 from ticlm.platform.proposal.inspection import Inspection
 from ticlm.platform.proposal.ladder import LADDER
 from ticlm.platform.proposal.periods import ChosenPeriods
-from ticlm.platform.proposal.sizing import Sizes
+from ticlm.platform.proposal.sizing import SEARCHED, Sizes
 from ticlm.platform.proposal.speed import Pace
 from ticlm.platform.study import settings as studies
 from ticlm.platform.tuning.search import PERIODS
-
-SEARCHED = 3
-"""Periods, the base's among them, on which the peak of a model that exists is searched."""
 
 
 @dataclass(frozen=True)

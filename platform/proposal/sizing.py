@@ -25,6 +25,8 @@ ROWS = 200
 """Evaluation rows of a period: with so many, two methods that differ by .01 nats can be told apart (docs/sizing.md)."""
 LANES = 2
 """Chains that train side by side, and checkpoints that are scored side by side."""
+SEARCHED = 3
+"""Periods, the base's among them, on which the peak of a model that exists is searched."""
 RAY_S = 40.0
 """Seconds in which Ray, its workers and evaluators start, and the page is written."""
 PROCESS_S = 12.0
@@ -188,10 +190,10 @@ class Sizes:
     @property
     def search_minutes(self) -> float:
         """Minutes of a search of three peaks of one method, one after another, and of its choice on all periods; of a
-        model that exists, of five peaks on two updates."""
+        model that exists, of five peaks on the first updates."""
         step = self.batch_rows * self.length
         if self.samples:
-            updates = 10 * self.updates / max(1, len(self.tokens) - self.first)
+            updates = 5 * self.update_epochs * sum(self.train[self.first : SEARCHED])
             training = updates / step * self.clock.pace.training_s(self.shape.parameters, self.batch_rows)
             return (RAY_S + 1.5 * training / REACHED) / 60  # half as much again to score what was trained
         training = 4 * self.updates / step * self.clock.pace.training_s(self.shape.parameters, self.batch_rows)

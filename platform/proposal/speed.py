@@ -48,6 +48,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def memory() -> int:
+    """Return the bytes of memory where models are trained: of the GPU, if there is one, or of the machine."""
+    import torch
+
+    if torch.cuda.is_available():
+        return int(torch.cuda.mem_get_info()[1])
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def step_seconds(model: Model, vocab_size: int, batch_rows: int, length: int) -> tuple[float, float]:
     """Return the seconds of a training step and of scoring as many rows, on random tokens, with one thread as workers
     have."""

@@ -146,6 +146,7 @@ def test_a_real_model_is_kept_up_to_date(tmp_path: Path) -> None:
     (kept,) = (tmp_path / "root/reports").glob("*/kept.csv")
     rows = list(csv.DictReader(kept.open()))
     methods = {"cyclic-cosine", "replay-half", "replay-half+anchor", "replay-half+ema", "replay-self", "lora"}
+    methods.add("old-text-only")
     assert {row["method"] for row in rows} == methods
     measures = {"new", "since base", "old", "general"}
     assert all(measures <= {row["measure"] for row in rows if row["method"] == method} for method in methods)

@@ -74,7 +74,7 @@ class BaseDifferences:
 
     def since_base(self, method: str) -> Change | None:
         """Return the change of the last checkpoint on all periods after the base, up to its own."""
-        last = self._last(method)
+        last = self.last(method)
         end = span(last)[1] if last else date.min
         return self._mean(
             method, lambda place: place[0] == last and self._is_new(place[1]) and span(place[1])[1] <= end
@@ -82,18 +82,19 @@ class BaseDifferences:
 
     def old(self, method: str) -> Change | None:
         """Return the change of the last checkpoint on the periods that the base may have read."""
-        last = self._last(method)
+        last = self.last(method)
         return self._mean(method, lambda place: place[0] == last and not self._is_new(place[1]))
 
     def at_end(self, method: str) -> Change | None:
         """Return the change of the last checkpoint over all labels of the task."""
-        last = self._last(method)
+        last = self.last(method)
         return self._mean(method, lambda place: place[0] == last)
 
     def _is_new(self, label: str) -> bool:
         return self.base_ends is None or span(label)[0] >= self.base_ends
 
-    def _last(self, method: str) -> str:
+    def last(self, method: str) -> str:
+        """Return the period of the last checkpoint of a method that was scored; empty if none was."""
         trained = {place[0] for place in self._cells.get(method, {})}
         order = self.study.timeline.labels
         return max(trained, key=lambda one: order.index(one) if one in order else -1, default="")

@@ -52,13 +52,25 @@ class KeptNumbers:
         return [task for task in own if task in known and task not in dated and task not in self.study.prompts]
 
     @cached_property
+    def asked_facts(self) -> str:
+        """The id of the task of dated facts, or empty."""
+        known = self.study.dated_changes
+        if known is None:
+            return ""
+        return self._id(self.facts_task) if self.facts_task else str(known["task"].iloc[0])
+
+    def last_facts(self, method: str) -> CheckpointFacts | None:
+        """Return what the last checkpoint of a method answered; None if only the base was asked."""
+        _, *later = self.facts[method]
+        return later[-1] if later else None
+
+    @cached_property
     def facts(self) -> dict[str, list[CheckpointFacts]]:
         """Method -> its checkpoints' answers, those of the base first; none if no dated facts are asked."""
         known, answers, new = self.study.dated_changes, self.study.predictions, self.new
         if known is None or answers is None or new.base_ends is None:
             return {}
-        task = self._id(self.facts_task) if self.facts_task else str(known["task"].iloc[0])
-        reader = ChangeReader(self.study, task, (new.run, new.base), month_before(new.base_ends))
+        reader = ChangeReader(self.study, self.asked_facts, (new.run, new.base), month_before(new.base_ends))
         base, *others = reader.checkpoints(self.methods)
         return {name: [base, *(one for one in others if one.method == name)] for name in self.methods}
 
@@ -77,13 +89,12 @@ class KeptNumbers:
             for task in self.general_parts:
                 if (value := self.part_change(task, name)) is not None:
                     yield {**own, "measure": "general", "task": task, "value": value, "of_base": 0.0}
-            if self.facts:
-                last = self.facts[name][-1]
+            if self.facts and (last := self.last_facts(name)) is not None:
                 shares = (("as base", last.as_base, 1.0), ("updated", last.updated, _value(last.updated_by_base)))
                 for measure, share, of_base in shares:
                     if share is not None:
                         numbers = {"value": share.value, "stderr": share.stderr, "n": share.n, "of_base": of_base}
-                        yield {**own, "measure": measure, "task": "facts", **numbers}
+                        yield {**own, "measure": measure, "task": self.asked_facts, **numbers}
 
     def edges(self) -> Iterator[dict[str, Any]]:
         """Yield a row of EDGES for each checkpoint of each method, and for the base."""
@@ -116,11 +127,15 @@ class KeptNumbers:
         return float(scored[scored["trained"] == last]["value"].mean() - base.mean())
 
     def cost(self, name: str) -> tuple[float, float]:
-        """Return the tokens and FLOPs of a method's updates, its first seed's, up to the last one."""
+        """Return the tokens and FLOPs of a method's updates, its first seed's, up to the last one that is planned."""
         costs = self.study.costs
         own = costs[costs["method"] == name]
-        own = own[own["seed"] == own["seed"].min()] if len(own) else own
-        return tuple(float(own[one].max()) if len(own) else math.nan for one in ("tokens", "flops"))  # type: ignore
+        if not len(own):
+            return math.nan, math.nan
+        own = own[own["seed"] == own["seed"].min()]
+        base = own[own["trained"] == self.new.base]
+        tokens, flops = (float(own[one].max() - base[one].sum()) for one in ("tokens", "flops"))
+        return tokens, flops
 
     def _id(self, name: str) -> str:
         """Return the id of the task that a setting names."""

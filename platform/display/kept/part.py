@@ -83,13 +83,17 @@ def _lines(numbers: KeptNumbers) -> Iterator[TextLine]:
         own = (*(TextCell("") for _ in range(places)), *_fact_cells(base), TextCell(""), TextCell(""))
         frozen = numbers.study.frozen
         yield TextLine((frozen.name if frozen else "",), own, "the base", is_apart=True)
+    order = list(numbers.study.timeline.labels)
+    newest = max((new.last(name) for name in numbers.methods), key=lambda one: order.index(one) if one in order else -1)
     for name in numbers.methods:
         losses = (new.new(name), new.since_base(name), new.old(name))
         cells = [_loss(one) for one in (*losses, *(of.at_end(name) for of in numbers.general_losses))]
         cells += [_change(numbers, task, name) for task in numbers.general_parts]
         if numbers.facts:
-            cells += _fact_cells(numbers.facts[name][-1])
-        yield TextLine((name,), (*cells, *(TextCell(count(one)) for one in numbers.cost(name))))
+            last = numbers.last_facts(name)
+            cells += [TextCell("–")] * 3 if last is None else _fact_cells(last)
+        about = "" if new.last(name) == newest else f"up to {new.last(name) or 'the base'} so far"
+        yield TextLine((name,), (*cells, *(TextCell(count(one)) for one in numbers.cost(name))), about)
 
 
 def _charts(numbers: KeptNumbers) -> Iterator[Chart]:

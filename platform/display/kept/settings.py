@@ -42,5 +42,11 @@ class KeptRequest(TableRequest):
             raise ValueError(f"{self.where('new')}: {found.id} has no loss on the study's own periods")
         if not on_new:
             raise ValueError(f"{self.where('new')}: no evaluation has a loss on the study's own periods")
+        for name in self.general:
+            task = self.find_task("general", name, tasks)
+            if isinstance(task, DatedFacts):
+                raise ValueError(f"{self.where('general')}: {task.id} asks for dated facts; name it under `facts`")
+            if task.axis == "period" and task.metric != "nll":
+                raise ValueError(f"{self.where('general')}: {task.id} has neither a loss nor values without periods")
         if self.facts and not isinstance(found := self.find_task("facts", self.facts, tasks), DatedFacts):
             raise ValueError(f"{self.where('facts')}: {found.id} is not of kind dated-facts")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from ticlm.core.store import Store
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.tokenizers import PretrainedTokenizer
+from ticlm.datasets.generation import samples
 from ticlm.datasets.generation.samples import ModelSamples
 from ticlm.datasets.io.documents import Document, Skipped
 
@@ -55,10 +57,31 @@ def test_a_model_that_ends_at_once_gives_no_bad_record(folder: Path, monkeypatch
     assert [type(one) for one in found] == [Document, Skipped, Skipped, Skipped]
 
 
+def test_each_token_says_that_the_work_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`limits.record_cpu_s` is for one step: a batch of a large model takes hours."""
+    places: list[str] = []
+    monkeypatch.setattr(samples, "reached", places.append)
+    texts(ModelSamples(model=str(folder), as_of="202402", documents=3, tokens=12))
+    assert places == [f"token {number} of a batch" for number in range(1, len(places) + 1)] and len(places) > 3
+
+
+def test_a_tokenizer_with_several_chat_templates_travels_whole(folder: Path, tmp_path: Path) -> None:
+    """transformers writes them into a folder of their own."""
+    chat = shutil.copytree(folder, tmp_path / "chat")
+    config = json.loads((chat / "tokenizer_config.json").read_text())
+    config["chat_template"] = [{"name": name, "template": "{{ messages }}"} for name in ("default", "tool_use")]
+    (chat / "tokenizer_config.json").write_text(json.dumps(config))
+    PretrainedTokenizer(name=str(chat), as_of="202402").save(Store(tmp_path / "corpus"))
+    (saved,) = (tmp_path / "corpus").rglob("tokenizer_config.json")
+    assert json.loads(saved.read_text())["chat_template"] == config["chat_template"]
+    assert {one.name for one in saved.parent.iterdir()} <= {one.name for one in chat.iterdir()}
+
+
 def test_a_model_that_moved_is_the_same_model(folder: Path, tmp_path: Path) -> None:
     moved = shutil.copytree(folder, tmp_path / "moved")
     here, there = (ModelSamples(model=str(one), as_of="202402", tokens=12) for one in (folder, moved))
     assert fingerprint(here.identity) == fingerprint(there.identity)
+    (moved / "README.md").write_text("no text depends on it")
     assert here.inputs(Calendar()) == there.inputs(Calendar())
     (moved / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-1] + b"!")
     other = shutil.copytree(moved, tmp_path / "other")

@@ -6,17 +6,19 @@ import itertools
 import json
 import shlex
 import shutil
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from speakers import speaker, tiny_t5
 
 from ticlm.core import settings
 from ticlm.core.errors import InputError
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
-from ticlm.platform.proposal import continued, periods, proposal
+from ticlm.platform.proposal import continued, periods, practice, proposal, speed
 from ticlm.platform.proposal.continued import ExistingModel
 from ticlm.platform.proposal.inspection import Inspection, inspect
 from ticlm.platform.proposal.proposal import Proposal
@@ -158,3 +160,17 @@ def test_a_chat_model_is_said_to_be_one(posts: Inspection, folder: str, tmp_path
         for one in (str(chat), folder)
     ]
     assert len(said[0]) == 1 and "update that one" in said[0][0] and not said[1]
+
+
+def test_a_model_that_memory_cannot_train_is_refused(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "memory", lambda: 8 << 30)
+    with pytest.raises(InputError, match="its 1,000,000,000 parameters takes at least 16 GB of memory, and here are 9"):
+        continued.pace(ExistingModel(folder, "201801", 10**9, 50_000, 2_048, 4.0))
+
+
+def test_a_large_model_is_given_the_memory_to_write_its_texts(posts: Inspection, folder: str, tmp_path: Path) -> None:
+    made = proposed(posts, folder, "201811", tmp_path)
+    sizes = replace(made.sizes, shape=ExistingModel(folder, "201811", 10**9, 50_000, 2_048, 4.0))
+    text = practice.samples("mine", 1, "ticlm init", made.chosen, sizes)
+    assert yaml.safe_load(text)["limits"] == {"record_memory": (4 << 30) + 8 * 10**9}
+    assert "limits" not in practice.samples("mine", 1, "ticlm init", made.chosen, made.sizes)

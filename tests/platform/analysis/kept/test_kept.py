@@ -19,6 +19,9 @@ from ticlm.platform.results.dated_changes import COLUMNS as CHANGES
 from ticlm.platform.results.kept_answers import prediction_frame
 from ticlm.platform.results.study_result import COLUMNS, MethodResult, StudyResult, TaskMetric
 from ticlm.platform.tasks.base import Prediction
+from ticlm.platform.tasks.packed_rows import Perplexity
+from ticlm.platform.tasks.preferred import DatedFacts
+from ticlm.platform.tasks.questions import MultipleChoice
 
 BASE, MONTHS = "202302", ("202303", "202304", "202305", "202306")
 OLD = "202301"
@@ -151,3 +154,43 @@ def test_few_cells_make_nothing_sure() -> None:
     assert [quantile(n) for n in (1, 2, 5, 11, 30, 200)] == pytest.approx(
         [stats.t.ppf(0.975, n) for n in (1, 2, 5, 11, 30, 200)], rel=0.005
     )
+
+
+def test_a_method_whose_facts_were_not_asked_has_none() -> None:
+    """In the middle of a run, only the base has answered: its answers are not those of a method."""
+    made = study()
+    answers = made.predictions
+    assert answers is not None
+    of_base = (answers["task"] != "facts@1") | (answers["trained"] == BASE)
+    part = Kept().part(dataclasses.replace(made, predictions=answers[of_base]))
+    ((table,),) = (section.tables for section in part.sections)
+    assert [one.text for one in table.lines[-1].cells[4:7]] == ["–"] * 3
+    assert set(part.frames["kept"]["measure"]) == {"new", "since base", "old", "general"}
+
+
+def test_a_method_that_is_on_its_way_says_how_far_it_is() -> None:
+    made = study()
+    other = made.cells[made.cells["trained"].isin([BASE, *MONTHS[:2]])].assign(method="b")
+    both = result(["a", "b"], (1,), (OLD, BASE, *MONTHS), name="wiki", cells=pd.concat([made.cells, other]))
+    fields = {name: getattr(made, name) for name in ("metrics", "frozen", "evaluated_by_task")}
+    part = Kept().part(dataclasses.replace(both, costs=made.costs, **fields))
+    ((table,),) = (section.tables for section in part.sections)
+    assert [line.about for line in table.lines] == ["", "up to 202304 so far"]
+
+
+def test_the_first_round_is_no_cost_of_the_updates() -> None:
+    made = study()
+    numbers = KeptNumbers(dataclasses.replace(made, costs=made.costs.assign(tokens=made.costs["tokens"] + 1000)))
+    assert numbers.cost("a") == (400, 4e6)
+    assert {row["task"] for row in numbers.records()} == {"perplexity@1", "general@1", "facts@1"}
+
+
+def test_a_general_task_that_says_nothing_is_refused() -> None:
+    tasks = (
+        Perplexity(),
+        MultipleChoice(name="choices", examples="cloze"),
+        DatedFacts(name="facts", examples="world-facts"),
+    )
+    for name, said in (("choices", "neither a loss nor values without periods"), ("facts", "under `facts`")):
+        with pytest.raises(ValueError, match=said):
+            Kept(general=(name,)).check(tasks, ["202301"])
