@@ -21,6 +21,15 @@ class Days(NamedTuple):
     start: date
     end: date
 
+    @property
+    def last(self) -> date:
+        return self.end - timedelta(days=1)
+
+    def in_one(self, calendar: Calendar) -> bool:
+        """Return whether one period of a calendar holds all of these days; no, if one of them lies outside."""
+        first = calendar.place(self.start)
+        return first is not None and first == calendar.place(self.last)
+
     def labels(self, calendar: Calendar) -> tuple[str, ...]:
         """Return the periods of a calendar that hold any of these days, oldest first."""
         days = (self.start + timedelta(days=n) for n in range((self.end - self.start).days))
