@@ -22,7 +22,7 @@ from ticlm.core.periods import Label
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.remote.passing import in_one_line, passing
 from ticlm.core.settings import Settings
-from ticlm.datasets.io import fetching
+from ticlm.datasets.io import fetching, http_requests
 from ticlm.datasets.io.dates import moment
 
 if TYPE_CHECKING:
@@ -213,11 +213,10 @@ def _fetched(url: str, shown: str, project: str) -> bytes:
     import tenacity
 
     page = url + "index.html" if url.startswith("file:") or "://" not in url else url
-    options = {"headers": {"Accept": ACCEPTED}} if url.startswith(("http://", "https://")) else {}
-    patience = fetching.PATIENCE
+    options = {"headers": {"Accept": ACCEPTED}, **http_requests.proxy(url)} if http_requests.is_http(url) else {}
     retrying = tenacity.Retrying(
-        stop=tenacity.stop_after_attempt(patience.tries),
-        wait=tenacity.wait_random_exponential(multiplier=patience.first_s, max=patience.most_s),
+        stop=tenacity.stop_after_attempt(fetching.PATIENCE.tries),
+        wait=fetching.pauses(),
         retry=tenacity.retry_if_exception(passing),
         reraise=True,
     )
