@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 WHEEL = ".whl"
+SHA256 = re.compile(r"[0-9a-f]{64}")
 NEAREST = 12
 """Number of versions that an error lists."""
 
@@ -77,8 +79,8 @@ AnyRelease = Annotated[Release, BeforeValidator(_from_version, json_schema_input
 
 @dataclass(frozen=True, slots=True)
 class Sdist:
-    """A source distribution on an index; `sha256`, `bytes` and `when` (its upload, in UTC) are "", 0 and None if the
-    index lacks them."""
+    """A source distribution on an index; `sha256` (64 hex digits), `bytes` and `when` (its upload, in UTC) are "", 0
+    and None if the index lacks them."""
 
     url: str
     sha256: str
@@ -150,11 +152,12 @@ class Index:
             version = _version_of(filename, self.project)
             if version is None:
                 continue
-            digest = sha256 or (fragment[7:] if fragment.startswith("sha256=") else "")
+            digest = (sha256 or (fragment[7:] if fragment.startswith("sha256=") else "")).lower()
             when = _uploaded(uploaded)
             self._uploads.setdefault(version, []).append(when)
             if not filename.endswith(WHEEL) and not (version in self._sdists and filename.endswith(".zip")):
-                self._sdists[version] = Sdist(url, digest.lower(), size, when)
+                # Anything else is no hash, and would become a part of paths.
+                self._sdists[version] = Sdist(url, digest if SHA256.fullmatch(digest) else "", size, when)
 
 
 def _version_of(filename: str, project: str) -> Version | None:
