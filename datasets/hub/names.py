@@ -41,7 +41,10 @@ def days_of(name: str) -> Days | None:
     in it (`20231101.en`, `2024_part_03.jsonl.gz`), or all from the first to the last (`20240101-20240131`). None if it
     tells none."""
     if found := CRAWL.search(name):
-        return Days(*span(f"{dates.parser('crawl')(found[0]):%Y%m}"))
+        try:
+            return Days(*span(f"{dates.parser('crawl')(found[0]):%Y%m}"))
+        except ValueError:  # a week that its year does not have
+            return None
     for pattern in (_DAY, _MONTH, _YEAR):
         days = [days for found in pattern.finditer(name) if (days := _days(re.sub(r"\D", "", found[0]))) is not None]
         if days:

@@ -60,6 +60,8 @@ def test_every_crawl_has_its_month_and_a_newer_one_that_of_the_end_of_its_week()
         ("dan_Latn", None, "dan_Latn"),
         ("000_00000.parquet", None, "000_00000.parquet"),
         ("sample-10BT", None, "sample-10BT"),
+        ("CC-MAIN-2025-53", None, ""),
+        ("CC-MAIN-0000-10", None, ""),
     ],
 )
 def test_a_name_tells_a_crawl_a_day_a_month_or_a_year(name: str, start: date | None, rest: str) -> None:
