@@ -264,3 +264,9 @@ def test_folders_of_keys_are_fields_that_may_make_a_date(tmp_path: Path) -> None
     ]
     with pytest.raises(InputError, match=r"has a value in 'year-day'.*its columns are text, url, site, year, month"):
         read(tmp_path / "year=2024/month=5", timestamp="year-day")
+
+
+def test_values_in_the_names_of_folders_are_decoded(tmp_path: Path) -> None:
+    line = '{"text": "More.", "url": "z"}\n'
+    path = written(tmp_path, "time=2024-05-03 10%3A30%3A00/site=a%2Fb c/part.jsonl", line)
+    assert [of(one) for one in read(path, timestamp="time", source="site")] == [("More.", "z", "2024-05-03", "a/b c")]
