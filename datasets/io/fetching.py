@@ -194,9 +194,8 @@ class _Remote(io.RawIOBase):
         fs, path = self._source
         try:
             if self._file is None:
-                known = (
-                    {"size": self._size} if http_requests.is_http(self._uri) else {}
-                )  # or it would be asked for again
+                # or it would be asked for again
+                known = {"size": self._size} if http_requests.is_http(self._uri) else {}
                 self._file = fs.open(path, "rb", cache_type="none", **known)
             self._file.seek(start)
             block = bytes(self._file.read(count))
@@ -266,7 +265,7 @@ def pauses() -> Callable[[Any], float]:
     random = tenacity.wait_random_exponential(multiplier=PATIENCE.first_s, max=PATIENCE.most_s)
 
     def pause(state: tenacity.RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome is not None else None
+        error = state.outcome.exception(0) if state.outcome is not None else None
         asked = asked_wait_s(error) if error is not None else None
         return min(asked or 0.0, PATIENCE.asked_s) + float(random(state))
 
