@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 
 from ticlm.core import errors
 from ticlm.core.errors import CLOSED, FULL
@@ -35,6 +39,28 @@ def passing(error: BaseException) -> bool:
     return not names.isdisjoint(NETWORK) and "SSLError" not in names
 
 
+def http_status(error: BaseException) -> int | None:
+    """Return the HTTP status that caused an error, if there was an answer."""
+    return _status(_deepest(error))
+
+
+def asked_wait_s(error: BaseException) -> float | None:
+    """Return the seconds after which a server that is asked too often (429, 503) will answer again, as it says: by
+    Retry-After (RFC 9110), or by RateLimit, whose `t` is the rest of the window. None if it does not say."""
+    error = _deepest(error)
+    if _status(error) not in (429, 503):
+        return None
+    of_answers = (getattr(one, "headers", None) for one in (error, *_responses(error)))
+    headers: Mapping[str, str] = next((one for one in of_answers if one), {})
+    after = str(headers.get("Retry-After") or "").strip()
+    if re.fullmatch(r"\d{1,9}", after):
+        return float(after)
+    with suppress(ValueError, TypeError):
+        return max(0.0, parsedate_to_datetime(after).timestamp() - time.time())
+    left = re.search(r"\bt=(\d{1,9})", str(headers.get("RateLimit") or ""))
+    return float(left[1]) if left is not None else None
+
+
 def in_one_line(error: BaseException) -> str:
     """Return the message of the error in one line and without credentials of URLs, or the HTTP status that caused
     it."""
@@ -60,9 +86,12 @@ def _status(error: BaseException) -> int | None:
 
 
 def _answers(error: BaseException) -> Iterator[object]:
-    for one in (error, error.__cause__):
-        response = getattr(one, "response", None)
+    for response in _responses(error):
         if isinstance(response, dict):
             yield response.get("ResponseMetadata", {}).get("HTTPStatusCode")
         else:  # of huggingface_hub
             yield getattr(response, "status_code", None)
+
+
+def _responses(error: BaseException) -> tuple[object, object]:
+    return getattr(error, "response", None), getattr(error.__cause__, "response", None)

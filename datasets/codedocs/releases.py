@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from ticlm.core.periods import Label
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.core.remote.passing import in_one_line, passing
 from ticlm.core.settings import Settings
-from ticlm.datasets.io import fetching
+from ticlm.datasets.io import fetching, http_requests
 from ticlm.datasets.io.dates import moment
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 ACCEPTED = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 WHEEL = ".whl"
+SHA256 = re.compile(r"[0-9a-f]{64}")
 NEAREST = 12
 """Number of versions that an error lists."""
 
@@ -77,8 +79,8 @@ AnyRelease = Annotated[Release, BeforeValidator(_from_version, json_schema_input
 
 @dataclass(frozen=True, slots=True)
 class Sdist:
-    """A source distribution on an index; `sha256`, `bytes` and `when` (its upload, in UTC) are "", 0 and None if the
-    index lacks them."""
+    """A source distribution on an index; `sha256` (64 hex digits), `bytes` and `when` (its upload, in UTC) are "", 0
+    and None if the index lacks them."""
 
     url: str
     sha256: str
@@ -150,11 +152,12 @@ class Index:
             version = _version_of(filename, self.project)
             if version is None:
                 continue
-            digest = sha256 or (fragment[7:] if fragment.startswith("sha256=") else "")
+            digest = (sha256 or (fragment[7:] if fragment.startswith("sha256=") else "")).lower()
             when = _uploaded(uploaded)
             self._uploads.setdefault(version, []).append(when)
             if not filename.endswith(WHEEL) and not (version in self._sdists and filename.endswith(".zip")):
-                self._sdists[version] = Sdist(url, digest.lower(), size, when)
+                # Anything else is no hash, and would become a part of paths.
+                self._sdists[version] = Sdist(url, digest if SHA256.fullmatch(digest) else "", size, when)
 
 
 def _version_of(filename: str, project: str) -> Version | None:
@@ -213,11 +216,10 @@ def _fetched(url: str, shown: str, project: str) -> bytes:
     import tenacity
 
     page = url + "index.html" if url.startswith("file:") or "://" not in url else url
-    options = {"headers": {"Accept": ACCEPTED}} if url.startswith(("http://", "https://")) else {}
-    patience = fetching.PATIENCE
+    options = {"headers": {"Accept": ACCEPTED}, **http_requests.proxy(url)} if http_requests.is_http(url) else {}
     retrying = tenacity.Retrying(
-        stop=tenacity.stop_after_attempt(patience.tries),
-        wait=tenacity.wait_random_exponential(multiplier=patience.first_s, max=patience.most_s),
+        stop=tenacity.stop_after_attempt(fetching.PATIENCE.tries),
+        wait=fetching.pauses(),
         retry=tenacity.retry_if_exception(passing),
         reraise=True,
     )

@@ -255,14 +255,22 @@ class HubDocuments(Documents):
                 continue
             name = PlaceInSet(file.path, file.config, file.split).named(kind)
             if name not in of_name:
-                of_name[name] = self._days(name, kind).labels(calendar)
-            labels = of_name[name]
-            if self.within is None and len(labels) > 1:
-                raise InputError(
-                    f"documents.fields.timestamp: {kind} {name} of {self.path} tells no day of one period "
-                    f"({labels[0]} … {labels[-1]}); name a column with dates there, and set documents.within: {kind}"
-                )
-            yield file, labels
+                of_name[name] = self._labels(name, kind, calendar)
+            yield file, of_name[name]
+
+    def _labels(self, name: str, kind: str, calendar: Calendar) -> tuple[str, ...]:
+        """Return the periods that hold any of the days of a name. Raises InputError if rows take the date of the name,
+        and not all of its days lie in one period: the first day would bring text into a period before it was written.
+        """
+        days = self._days(name, kind)
+        labels = days.labels(calendar)
+        if self.within is None and labels and not days.in_one(calendar):
+            raise InputError(
+                f"documents.fields.timestamp: {kind} {name} of {self.path} tells no day of one period: its days are "
+                f"{days.start} to {days.last}; leave it out, or name a column with dates there, and set "
+                f"documents.within: {kind}"
+            )
+        return labels
 
     def _days(self, name: str, kind: str) -> Days:
         days = Days(*span(self.dates[name])) if name in self.dates else names.days_of(name)

@@ -21,6 +21,15 @@ class Days(NamedTuple):
     start: date
     end: date
 
+    @property
+    def last(self) -> date:
+        return self.end - timedelta(days=1)
+
+    def in_one(self, calendar: Calendar) -> bool:
+        """Return whether one period of a calendar holds all of these days; no, if one of them lies outside."""
+        first = calendar.place(self.start)
+        return first is not None and first == calendar.place(self.last)
+
     def labels(self, calendar: Calendar) -> tuple[str, ...]:
         """Return the periods of a calendar that hold any of these days, oldest first."""
         days = (self.start + timedelta(days=n) for n in range((self.end - self.start).days))
@@ -32,7 +41,10 @@ def days_of(name: str) -> Days | None:
     in it (`20231101.en`, `2024_part_03.jsonl.gz`), or all from the first to the last (`20240101-20240131`). None if it
     tells none."""
     if found := CRAWL.search(name):
-        return Days(*span(f"{dates.parser('crawl')(found[0]):%Y%m}"))
+        try:
+            return Days(*span(f"{dates.parser('crawl')(found[0]):%Y%m}"))
+        except ValueError:  # a week that its year does not have
+            return None
     for pattern in (_DAY, _MONTH, _YEAR):
         days = [days for found in pattern.finditer(name) if (days := _days(re.sub(r"\D", "", found[0]))) is not None]
         if days:

@@ -2,8 +2,10 @@
 
 The files of a config are taken in the order of sha256(seed, path), and the row groups of a Parquet file in that of
 sha256(seed, path, number); of JSON lines and other files, the beginning is read. Each file is given a budget for each
-period before any is read: what its footer or its size says that it holds, or what the cap still lacks. With a larger
-cap every budget is larger or the same, so that all rows of a smaller cap stay.
+period before any is read: what its footer or its size says that it holds, or what the cap still lacks. Files without a
+footer whose rows alone tell their period (of several) may be in the order of their dates: some of them get equal parts,
+as one of them may hold none of a period. With a larger cap every budget is larger or the same, so that all rows of a
+smaller cap stay.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.periods import span
 from ticlm.core.settings import Settings
 from ticlm.core.signals import Threads
+from ticlm.datasets.hub.dealing import PORTION, dealt
 from ticlm.datasets.hub.repository import HubFile
 from ticlm.datasets.io import dates
 from ticlm.datasets.io.documents import Bad, Document, Fields, Skipped
@@ -101,14 +104,24 @@ def plan(
         if int(cap.most / configs) < 1:
             raise InputError(f"documents.per_period: {cap} is below one row: {configs} configs share it in {label}")
 
+    portion = PORTION * (1 if cap.documents else DOCUMENT)
+
     def chosen(mine: Sequence[tuple[HubFile, Labels]]) -> list[tuple[HubFile, Budgets]]:
         left = {label: int(cap.most / sharing[label]) for _, labels in mine for label in labels if label in sharing}
+        mine = sorted(mine, key=lambda one: order(seed, one[0].path))
+        mixed = {file: _sizes(weigh(file, labels), left) for file, labels in mine if _is_mixed(file, labels)}
+        given = {file: Counter[str]() for file in mixed}
+        able = Counter(label for _, labels in mine for label in labels)
+        for label in left:
+            sizes = {file: weight[label] for file, weight in mixed.items() if label in weight}
+            part = left[label] * len(sizes) // able[label]
+            left[label] -= part
+            for file, size in zip(sizes, dealt(list(sizes.values()), part, portion)):
+                given[file][label] = size
         weights: dict[HubFile, dict[str, int]] = {}
-        given: dict[HubFile, Counter[str]] = {}
-        for file, labels in sorted(mine, key=lambda one: order(seed, one[0].path)):
-            if any(left.get(label) for label in labels):
-                found = weigh(file, labels).items()
-                weights[file] = {label: int(weight) or 1 for label, weight in found if weight and label in left}
+        for file, labels in mine:
+            if file not in mixed and any(left.get(label) for label in labels):
+                weights[file] = _sizes(weigh(file, labels), left)
                 given[file] = Counter()
                 _give(given[file], weights[file], left)
         # Files may hold more than was guessed: they are given the same again, in as many turns as the cap allows.
@@ -122,6 +135,15 @@ def plan(
 
     with Threads(AT_ONCE) as pool:
         return [one for part in pool.map(chosen, of_config.values()) for one in part]
+
+
+def _is_mixed(file: HubFile, labels: Labels) -> bool:
+    """Return whether only the rows of a file tell which of them are of which period."""
+    return len(labels) > 1 and not file.path.endswith(".parquet")
+
+
+def _sizes(weights: Mapping[str, float], wanted: Collection[str]) -> dict[str, int]:
+    return {label: int(weight) or 1 for label, weight in weights.items() if weight and label in wanted}
 
 
 def _give(given: Counter[str], sizes: Budgets, left: dict[str, int]) -> None:

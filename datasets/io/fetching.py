@@ -13,7 +13,8 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from ticlm.core.errors import InputError
 from ticlm.core.remote.credentials import whole, without_credentials
-from ticlm.core.remote.passing import in_one_line, passing
+from ticlm.core.remote.passing import asked_wait_s, http_status, in_one_line, passing
+from ticlm.datasets.io import http_requests
 
 BLOCK = 8 << 20  # bytes of one request, which a fault makes necessary again
 STALL_S = 60.0  # a server that sends nothing for so long has failed, and is asked again
@@ -23,11 +24,12 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Patience:
     """How often one block is requested, and the wait in between: random, up to 1, 2, 4 … times `first_s` seconds, at
-    most `most_s` seconds."""
+    most `most_s` seconds, and before that what the server asks for, at most `asked_s` seconds."""
 
     tries: int = 10
     first_s: float = 1.0
     most_s: float = 60.0
+    asked_s: float = 300.0  # the hub of Hugging Face counts requests in windows of five minutes
 
 
 PATIENCE = Patience()
@@ -47,7 +49,7 @@ def opened(path: str, thrifty: bool = False) -> Iterator[BinaryIO]:
 
     A remote file is read in blocks of 8 MiB, each requested until it is complete. So the bytes have the length that the
     server announced, and come from one version of the file. Raises Unreachable otherwise, and after too many tries. A
-    local file raises the OSErrors of its disk.
+    local file raises the OSErrors of its disk. A file on the hub is read where the hub leads: it limits requests.
     """
     if "://" not in path:
         with open(os.path.expanduser(path), "rb") as local:
@@ -92,6 +94,8 @@ class _Remote(io.RawIOBase):
         size = self._info.get("size")
         self._size = None if size is None else int(size)
         self._ranges = self._size is not None and bool(self._info.get("partial", True))
+        self._source = self._led(self._info)
+        self._renewed = False
 
     def readable(self) -> bool:
         return True
@@ -125,6 +129,8 @@ class _Remote(io.RawIOBase):
 
     def check(self) -> None:
         """Raise Unreachable if the file has changed since it was opened."""
+        if http_requests.is_fixed(self._uri):
+            return
         self._compare(self._tried("asking whether it changed", self._asked))
 
     def _compare(self, now: Mapping[str, Any]) -> None:
@@ -143,8 +149,20 @@ class _Remote(io.RawIOBase):
     def _filesystem(self) -> tuple[Any, str]:
         import fsspec
 
-        found: tuple[Any, str] = fsspec.url_to_fs(self._uri, **_options(self._uri))
+        found: tuple[Any, str] = fsspec.url_to_fs(self._uri, **http_requests.options(self._uri, STALL_S))
         return found
+
+    def _led(self, info: Mapping[str, Any]) -> tuple[Any, str]:
+        """Return the filesystem and the path that ranges are read from: of a file on the hub, where the hub led."""
+        import fsspec
+
+        url = str(info.get("url") or self._path)
+        if not http_requests.is_of_hub(self._uri) or not http_requests.is_http(url):
+            return self._fs, self._path
+        if http_requests.origin(url) == http_requests.origin(self._path):
+            return self._fs, url
+        options = http_requests.options(url, STALL_S, login=False)
+        return fsspec.filesystem(http_requests.origin(url)[0], **options), url
 
     def _asked(self) -> Mapping[str, Any]:
         self._fs.invalidate_cache(self._path)
@@ -173,11 +191,26 @@ class _Remote(io.RawIOBase):
         return block
 
     def _range(self, start: int, count: int) -> bytes:
-        if self._file is None:
-            known = {"size": self._size} if _is_http(self._uri) else {}  # or it would be asked for again
-            self._file = self._fs.open(self._path, "rb", cache_type="none", **known)
-        self._file.seek(start)
-        return bytes(self._file.read(count))
+        fs, path = self._source
+        try:
+            if self._file is None:
+                # or it would be asked for again
+                known = {"size": self._size} if http_requests.is_http(self._uri) else {}
+                self._file = fs.open(path, "rb", cache_type="none", **known)
+            self._file.seek(start)
+            block = bytes(self._file.read(count))
+        except Exception as error:
+            if path == self._path or http_status(error) not in (401, 403):
+                raise
+            # Where the hub led is signed, and signatures expire. If a new one is refused as well, the hub reads it.
+            if self._renewed:
+                self._source = self._fs, self._path
+            else:
+                self._compare(now := self._asked())
+                self._source, self._renewed = self._led(now), True
+            raise _Expired(in_one_line(error)) from error
+        self._renewed = False
+        return block
 
     def _on(self, start: int, count: int) -> bytes:
         """Read the stream up to `start` (from its beginning if it is further), and return a block from there."""
@@ -204,12 +237,11 @@ def tried(
     Raises Unreachable after too many, whose cause is the last error."""
     import tenacity
 
-    wait = tenacity.wait_random_exponential(multiplier=PATIENCE.first_s, max=PATIENCE.most_s)
     stop = tenacity.stop_after_attempt(min(most or PATIENCE.tries, PATIENCE.tries))
     tries = 0
     try:
         for attempt in tenacity.Retrying(
-            stop=stop, wait=wait, retry=tenacity.retry_if_exception(passing), reraise=True
+            stop=stop, wait=pauses(), retry=tenacity.retry_if_exception(passing), reraise=True
         ):
             tries = attempt.retry_state.attempt_number
             with attempt:
@@ -226,35 +258,26 @@ def tried(
     raise AssertionError("tenacity returns or raises")
 
 
+def pauses() -> Callable[[Any], float]:
+    """Return what tells tenacity the seconds until the next try (see Patience)."""
+    import tenacity
+
+    random = tenacity.wait_random_exponential(multiplier=PATIENCE.first_s, max=PATIENCE.most_s)
+
+    def pause(state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception(0) if state.outcome is not None else None
+        asked = asked_wait_s(error) if error is not None else None
+        return min(asked or 0.0, PATIENCE.asked_s) + float(random(state))
+
+    return pause
+
+
 class _Short(OSError):
     """Fewer bytes came than the server announced."""
 
 
+class _Expired(OSError):
+    """The address that a server led to is refused."""
+
+
 _VERSION = ("ETag", "etag", "Last-Modified", "LastModified", "md5Hash", "generation", "mtime")
-
-
-def _options(uri: str) -> dict[str, Any]:
-    """Return options for bytes as they are on the server, with a limit on silence, but not on the whole transfer."""
-    if not _is_http(uri):
-        return {}
-    import aiohttp
-
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=STALL_S, sock_read=STALL_S)
-    return {
-        "client_kwargs": {"timeout": timeout, "auto_decompress": False},
-        "headers": {"Accept-Encoding": "identity", **_login(uri)},
-    }
-
-
-def _login(uri: str) -> dict[str, str]:
-    """Return the header that opens gated files of the hub for whoever is logged in there; nothing for other servers."""
-    if "/resolve/" not in uri:
-        return {}
-    from huggingface_hub import constants, get_token
-
-    token = get_token() if uri.startswith(f"{constants.ENDPOINT}/") else None
-    return {"Authorization": f"Bearer {token}"} if token else {}
-
-
-def _is_http(uri: str) -> bool:
-    return uri.startswith(("http://", "https://"))

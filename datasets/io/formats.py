@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
+from urllib.parse import unquote
 
 from ticlm.core.errors import InputError
 from ticlm.datasets.io import csv_rows, mail, records, whole_files
@@ -48,8 +49,8 @@ def rows(
 
 
 def keys_of(path: str) -> dict[str, str]:
-    """Return the keys and values of the folders `KEY=VALUE` in a path."""
-    return dict(_KEY.findall(path)) if "=" in path else {}
+    """Return the keys and values of the folders `KEY=VALUE` in a path; values are percent-encoded there, as by Hive."""
+    return {key: unquote(value) for key, value in _KEY.findall(path)} if "=" in path else {}
 
 
 def _rows(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ JSON = (".json", ".json.gz")
 SUFFIXES = (*JSON, ".arrow")
 BLOCK = 1 << 20
 BLANK = " \t\r\n"
+_BETWEEN = re.compile(f"[{BLANK},]*")
 
 
 def rows(path: str) -> Iterator[tuple[int, Record | BadRecord]]:
@@ -29,30 +31,33 @@ def rows(path: str) -> Iterator[tuple[int, Record | BadRecord]]:
 
 
 def _array(path: str) -> Iterator[tuple[int, Record | BadRecord]]:
-    """Yield the objects of an array, of which one is held at a time."""
+    """Yield the objects of an array, of which one is held at a time. One that is broken, or larger than LINE_BYTES,
+    ends it: where the next one begins is not known."""
     import codecs
 
-    number, text, ended = 0, "", False
+    number, ended = 0, False
     decoder, decoded = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
     with unpacked_file(path) as raw:
-        text = decoded.decode(raw.read(BLOCK)).lstrip(BLANK)[1:]
+        text = decoded.decode(raw.read(BLOCK)).lstrip(BLANK)
+        at = 1  # behind the bracket; what is before `at` is cut off with each block, not with each object
         while True:
-            text = text.lstrip(f"{BLANK},")
-            if text[:1] == "]":
+            at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+            if text[at : at + 1] == "]":
                 return
             try:
-                value, end = decoder.raw_decode(text)
-            except ValueError:
-                value, end = None, 0
-            if not end or (end == len(text) and not ended):  # a number may go on
-                block = raw.read(max(BLOCK, len(text)))  # twice as much each time, so that no object is read often
+                value, end = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                value, end = None, at
+            if end == at or (end == len(text) and not ended):  # a number may go on
+                held = len(text) - at
+                block = raw.read(max(BLOCK, held))  # twice as much each time, so that no object is read often
                 ended = not block
-                if (ended and not end) or len(text) > records.LINE_BYTES:
-                    yield number + 1, BadRecord(records.BROKEN if ended else records.TOO_LONG, 0)
+                if (ended and end == at) or held > records.LINE_BYTES:
+                    yield number + 1, BadRecord(records.BROKEN, 0)
                     return
-                text += decoded.decode(block, final=ended)
+                text, at = text[at:] + decoded.decode(block, final=ended), 0
                 continue
-            number, text = number + 1, text[end:]
+            number, at = number + 1, end
             yield number, value if isinstance(value, dict) else BadRecord("not a JSON object")
 
 

@@ -54,17 +54,19 @@ LICENCE, CLASSIFIER = "License :: ", "License :: OSI Approved :: "
 
 
 def stated_licence(metadata: str) -> str:
-    """Return the licence that a file PKG-INFO states: an SPDX expression, classifiers joined by AND, or words; "" if
-    it states none."""
+    """Return the licence that a file PKG-INFO states: an SPDX expression, words that no permissive licence has,
+    classifiers joined by AND, or other words; "" if it states none."""
     fields = HeaderParser().parsestr(metadata)
     if expression := str(fields.get("License-Expression") or "").strip():
         return expression
+    words = " ".join(str(fields.get("License") or "").split())
+    if _OTHER.search(words[:2000]):  # "Apache-2.0 with Commons Clause" often stands beside the classifier of Apache
+        return _named(words)
     classifiers = [str(line).strip() for line in fields.get_all("Classifier") or ()]
     named = [line.removeprefix(CLASSIFIER) for line in classifiers if line.startswith(LICENCE)]
     named = [_CLASSIFIERS.get(name, name) for name in named if name not in _VAGUE]
     if named:
         return " AND ".join(sorted(set(named)))
-    words = " ".join(str(fields.get("License") or "").split())
     return "" if words == "UNKNOWN" else _named(words)
 
 

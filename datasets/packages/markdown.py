@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from ticlm.datasets.codedocs.doctree import DocBlock
 
 TEXT, CODE = 0, -1
-FENCE = re.compile(r"^ {0,12}(`{3,}|~{3,}|:{3,})(.*)$")
+FENCE = re.compile(r"^ {0,12}(`{3,}(?=[^`]*$)|~{3,}|:{3,})(.*)$")
+"""A line that begins a block of code. With backticks behind its first ones, it is a text that begins with code."""
 TITLE = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 ITEM = re.compile(r"^( {0,3})([-*+]|\d{1,3}[.)])\s+")
 _DIRECTIVE = re.compile(
@@ -23,7 +24,40 @@ _UNDERLINED = re.compile(r"^(=+|-{3,})\s*$")
 _IMAGE = re.compile(r"!\[[^\]]*\](\([^()]*(\([^()]*\))?[^()]*\)|\[[^\]]*\])")
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\](\((?:[^()]|\([^()]*\))*\)|\[[^\]]*\])(\{[^}]*\})?")
 _EMPTY_LINK = re.compile(r"\[\s*\](\([^()]*\)|\[[^\]]*\])")
-_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*(\s[^<>]*)?/?>")
+_HTML = (
+    *("a", "abbr", "address", "article", "aside", "audio", "b", "blockquote", "br", "button", "caption", "center"),
+    *(
+        "cite",
+        "code",
+        "col",
+        "colgroup",
+        "dd",
+        "del",
+        "details",
+        "dfn",
+        "div",
+        "dl",
+        "dt",
+        "em",
+        "figcaption",
+        "figure",
+    ),
+    *("font", "footer", "form", "h[1-6]", "header", "hr", "i", "iframe", "img", "input", "ins", "kbd", "label", "li"),
+    *("main", "mark", "nav", "ol", "p", "picture", "pre", "q", "s", "samp", "script", "section", "small", "source"),
+    *("span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody", "td", "tfoot", "th"),
+    *("thead", "tr", "tt", "u", "ul", "var", "video", "wbr"),
+)
+_TAG = re.compile(
+    rf"</?(?:{'|'.join(_HTML)})(\s[^<>]*)?/?>|</[A-Za-z][\w.-]*\s*>|"
+    r"<[A-Za-z][\w.-]*(?=[\s/])(?=[^<>]*=|[^<>]*/>)[^<>]*>",
+    re.I,
+)
+"""Tags of HTML, and others that end, have attributes or close themselves; `<package>` is a word to be replaced."""
+_ALONE = re.compile(r"^\s*</?[A-Za-z][\w.-]*(\s[^<>]*)?/?>\s*$")
+"""A line of one tag, of HTML or of a site's own."""
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_KEPT = re.compile("\ue000(\\d+)\ue001")
+"""What stands for code within a line while the text around it is read; characters that no text has."""
 _ADDRESS = re.compile(r"<(https?://[^>\s]+)>")
 _ROLE = re.compile(r"\{[a-z:]+\}`([^`]*)`")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|__)(?=\S)(.+?)(?<=\S)\1(?![\w*])")
@@ -81,7 +115,7 @@ def _parts(source: str) -> Iterator[tuple[int, str]]:
         elif ITEM.match(line):
             yield from _flushed(held)
             held.append(line)
-        elif not (_RULE.match(line) or _DEFINITION.match(line) or _OPTION.match(line)):
+        elif not any(mark.match(line) for mark in (_RULE, _DEFINITION, _OPTION, _ALONE)):
             held.append(line)
     yield from _flushed(held)
 
@@ -121,8 +155,16 @@ def _admonition(line: str) -> str:
 
 
 def _inline(text: str) -> str:
-    text = _EMPTY_LINK.sub("", _IMAGE.sub("", text))
+    """Return a text without marks of links, emphasis and HTML. Code within it stays as it is."""
+    codes: list[str] = []
+
+    def keep(code: re.Match[str]) -> str:
+        codes.append(code[0])
+        return f"\ue000{len(codes) - 1}\ue001"
+
+    text = _ROLE.sub(lambda role: f"`{role[1].partition(' <')[0].lstrip('~!')}`", _KEPT.sub("", text))
+    text = _EMPTY_LINK.sub("", _IMAGE.sub("", _CODE.sub(keep, text)))
     text = _LINK.sub(r"\1", _LINK.sub(r"\1", text))
-    text = _ROLE.sub(lambda role: f"`{role[1].partition(' <')[0].lstrip('~!')}`", text)
     text = _TAG.sub("", _ADDRESS.sub(r"\1", text))
-    return _ATTRIBUTES.sub("", _EMPHASIS.sub(r"\2", text)).rstrip()
+    text = _ATTRIBUTES.sub("", _EMPHASIS.sub(r"\2", text)).rstrip()
+    return _KEPT.sub(lambda kept: codes[int(kept[1])], text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -13,13 +14,15 @@ from urllib.parse import unquote, urlsplit
 from ticlm.core.errors import InputError, RunError
 from ticlm.core.writers.aside import aside
 from ticlm.datasets.codedocs.archives import BLOCK, files
-from ticlm.datasets.codedocs.releases import with_login
+from ticlm.datasets.codedocs.releases import SHA256, with_login
 from ticlm.datasets.io.fetching import Unreachable, opened
 from ticlm.datasets.packages.licences import stated_licence
 from ticlm.datasets.packages.releases import ReleaseFile
 
 SUFFIXES = (".rst", ".md", ".mdx", ".txt", ".py")
 METADATA = "PKG-INFO"
+NAME = re.compile(r"\w[\w.+!-]*", re.ASCII)
+"""Names of source distributions (PEP 625, and older ones)."""
 
 
 class SdistPages(NamedTuple):
@@ -34,9 +37,11 @@ class SdistPages(NamedTuple):
 def downloaded(release: ReleaseFile, folder: str, index: str) -> str:
     """Return the path of a release's file below `folder`, which it is copied to if it is not there.
 
-    Raises Unreachable if it cannot be read.
+    Raises Unreachable if it cannot be read, or if what its index says of it would be a path outside of `folder`.
     """
     name = posixpath.basename(unquote(urlsplit(release.url).path))
+    if not NAME.fullmatch(name) or not SHA256.fullmatch(release.sha256):
+        raise Unreachable(f"{release.url}: its index gives it a name or a sha256 that is none")
     place = os.path.join(folder, release.sha256[:2], f"{release.sha256[2:16]}-{name}")
     if not os.path.exists(place):
         with aside(place) as (temporary, copy), opened(with_login(release.url, index)) as source:

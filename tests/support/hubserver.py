@@ -19,6 +19,10 @@ import pytest
 Files = dict[str, bytes]
 
 
+def sha1(data: bytes) -> str:
+    return hashlib.sha1(data).hexdigest()
+
+
 def commit_of(files: Files) -> str:
     """Return the commit that files have here: a hash of them."""
     parts = [f"{name}\0{hashlib.sha1(data).hexdigest()}" for name, data in sorted(files.items())]
@@ -44,7 +48,8 @@ class Repository:
 class HubServer(ThreadingHTTPServer):
     """Answers like a hub, and counts. `delay_s` is waited before each answer, `cut_at` bytes of a file are sent before
     its connection is cut, `token` opens what is gated, and `status` is answered to everything if it is not 0. The next
-    `faults` requests are answered 503. `data_sent` counts the bytes of files alone."""
+    `faults` requests are answered 503. `data_sent` counts the bytes of files alone. With a `storage`, files are not
+    sent: who asks for one is led to the address of the storage that has the SHA-1 of the file in its place."""
 
     daemon_threads = True
     repositories: dict[str, Repository]
@@ -57,6 +62,7 @@ class HubServer(ThreadingHTTPServer):
     status: int
     faults: int
     data_sent: int
+    storage: str
 
     @property
     def url(self) -> str:
@@ -157,6 +163,12 @@ class Handler(BaseHTTPRequestHandler):
         if data is None:
             self._refuse(404, "EntryNotFound", "no such file")
             return
+        if self.server.storage:
+            self.send_response(302)
+            self.send_header("Location", self.server.storage.format(sha1(data)))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         asked = self.headers.get("Range")
         first, _, last = (asked or "bytes=0-").removeprefix("bytes=").partition("-")
         begin, end = int(first), min(int(last or len(data)) + 1, len(data))
@@ -204,7 +216,7 @@ def hub() -> Iterator[HubServer]:
     server = HubServer(("127.0.0.1", 0), Handler)
     server.repositories, server.requests, server.sent, server.delay_s = {}, [], 0, 0.0
     server.cut_at, server.cuts, server.token, server.status = None, 0, "hf_open", 0
-    server.faults = server.data_sent = 0
+    server.faults, server.data_sent, server.storage = 0, 0, ""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

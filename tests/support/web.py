@@ -63,7 +63,10 @@ def plain(records: Sequence[bytes]) -> bytes:
 @dataclass
 class Site:
     """What a server holds and does. Each GET takes one of `faults` while there are any: a status to answer with,
-    `close` (the connection, after half of what was asked for), `short` (half of it, announced as such), or `ok`."""
+    `close` (the connection, after half of what was asked for), `short` (half of it, announced as such), or `ok`.
+
+    A `refusal` has headers for answers with a status. With a `signature`, requests whose query is another one are
+    refused, by 403. `logins` are the values of Authorization that came."""
 
     files: dict[str, bytes]
     ranges: bool = True
@@ -71,6 +74,9 @@ class Site:
     header: dict[str, str] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     requests: list[tuple[str, str]] = field(default_factory=list)
+    refusal: dict[str, str] = field(default_factory=dict)
+    signature: str = ""
+    logins: list[str] = field(default_factory=list)
     url: str = ""
 
     def next_fault(self) -> str:
@@ -113,10 +119,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, send: bool) -> None:
         asked = self.headers.get("Range", "")
         self.site.requests.append((self.command, asked))
+        self.site.logins += [login] if (login := self.headers.get("Authorization")) else []
         fault = self.site.next_fault() if send else "ok"
-        data = self.site.files.get(self.path.lstrip("/"))
+        name, _, query = self.path.lstrip("/").partition("?")
+        if self.site.signature and query != self.site.signature:
+            fault = "403"
+        data = self.site.files.get(name)
         if data is None or fault.isdigit():
-            self._head(404 if data is None else int(fault), {"Content-Length": "0"})
+            self._head(404 if data is None else int(fault), {"Content-Length": "0", **self.site.refusal})
             return
         status, header = 200, dict(self.site.header)
         if self.site.ranges and asked:

@@ -17,12 +17,12 @@ from ticlm.datasets.io import fetching
 from ticlm.datasets.io.fetching import Patience
 
 FILES = {
-    "toy-1.2.0.zip": ("2017-06-07T14:00:00.123Z", "aa"),
-    "toy-1.2.0.tar.gz": ("2017-06-07T14:00:00Z", "bb"),
-    "toy-1.10.0.tar.gz": ("2019-01-14T00:00:00Z", "cc"),
-    "toy-1.10.0-cp37-none-any.whl": ("2019-01-14T00:00:00Z", "dd"),
-    "toy-2.0.0rc1.tar.gz": ("", "ee"),
-    "other-9.0.tar.gz": ("", "ff"),
+    "toy-1.2.0.zip": ("2017-06-07T14:00:00.123Z", "a" * 64),
+    "toy-1.2.0.tar.gz": ("2017-06-07T14:00:00Z", "b" * 64),
+    "toy-1.10.0.tar.gz": ("2019-01-14T00:00:00Z", "c" * 64),
+    "toy-1.10.0-cp37-none-any.whl": ("2019-01-14T00:00:00Z", "d" * 64),
+    "toy-2.0.0rc1.tar.gz": ("", "e" * 64),
+    "other-9.0.tar.gz": ("", "f" * 64),
     "toy-nonsense-.exe": ("", ""),
 }
 
@@ -54,11 +54,18 @@ def test_the_sources_of_a_version_are_found_in_both_languages_of_an_index(page: 
     with web.served({"simple/toy/": page}) as site:
         index = Index(f"{site.url}/simple/", "Toy")
         found = index.sdist("1.2")
-        assert (found.url, found.sha256) == (f"{site.url}/files/toy-1.2.0.tar.gz", "bb")
+        assert (found.url, found.sha256) == (f"{site.url}/files/toy-1.2.0.tar.gz", "b" * 64)
         assert found.uploaded == (None if page == html() else date(2017, 6, 7))
         assert found.bytes == (7 if page == as_json() else 0)
         assert index.sdist("2.0.0rc1").uploaded is None
         assert [str(version) for version, _ in index.uploads()] == ["1.2.0", "1.10.0", "2.0.0rc1"]
+
+
+@pytest.mark.parametrize("sha256", ["bb", "/../../../etc/cron.d/x", "b" * 63 + "g", "b" * 65, "b" * 64 + "\n"])
+def test_a_hash_that_is_none_counts_as_none(sha256: str) -> None:
+    page = as_json().replace(b"b" * 64, json.dumps(sha256)[1:-1].encode())
+    with web.served({"simple/toy/": page}) as site:
+        assert Index(f"{site.url}/simple/", "toy").sdist("1.2").sha256 == ""
 
 
 def test_a_version_that_is_not_there_is_told_with_its_neighbours() -> None:
@@ -83,7 +90,7 @@ def test_a_project_without_sources_and_one_that_is_not_there_are_told() -> None:
 
 def test_an_index_that_fails_is_asked_again() -> None:
     with web.served({"simple/toy/": html()}, faults=["503", "500"]) as site:
-        assert Index(f"{site.url}/simple", "toy").sdist("1.10.0").sha256 == "cc"
+        assert Index(f"{site.url}/simple", "toy").sdist("1.10.0").sha256 == "c" * 64
     with web.served({"simple/toy/": html()}, faults=["503"] * 9) as site, pytest.raises(RunError, match="503"):
         Index(f"{site.url}/simple", "toy")
 
@@ -97,7 +104,7 @@ def test_what_is_no_index_is_said_in_one_line(page: bytes) -> None:
 def test_pips_setting_names_the_index_and_its_password_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     with web.served({"simple/toy/": html()}) as site:
         monkeypatch.setenv("PIP_INDEX_URL", f"{site.url}/simple")
-        assert Index("", "toy").sdist("1.10.0").sha256 == "cc"
+        assert Index("", "toy").sdist("1.10.0").sha256 == "c" * 64
         monkeypatch.setenv("PIP_INDEX_URL", f"{site.url}/simple".replace("//", "//me:secret@"))
         with pytest.raises(InputError) as told:
             Index("", "nope")

@@ -60,6 +60,8 @@ def test_every_crawl_has_its_month_and_a_newer_one_that_of_the_end_of_its_week()
         ("dan_Latn", None, "dan_Latn"),
         ("000_00000.parquet", None, "000_00000.parquet"),
         ("sample-10BT", None, "sample-10BT"),
+        ("CC-MAIN-2025-53", None, ""),
+        ("CC-MAIN-0000-10", None, ""),
     ],
 )
 def test_a_name_tells_a_crawl_a_day_a_month_or_a_year(name: str, start: date | None, rest: str) -> None:
@@ -201,6 +203,30 @@ def test_a_name_that_spans_periods_needs_a_column_and_a_setting_may_give_a_date(
     (entry, *_) = dated.inputs(Calendar())
     first = next(one for one in dated.read(dated.pieces(entry)[0]) if isinstance(one, Document))
     assert first.timestamp.date() == date(2024, 5, 1)
+
+
+@pytest.mark.parametrize(
+    ("config", "calendar", "days"),
+    [
+        ("2024", {"initial": "202312", "last": "202401"}, "2024-01-01 to 2024-12-31"),
+        ("2024", {"initial": "202412", "last": "202501"}, "2024-01-01 to 2024-12-31"),
+        ("2024", {"initial": "202403", "last": "202403"}, "2024-01-01 to 2024-12-31"),
+        ("2024", {"only": ("202401",)}, "2024-01-01 to 2024-12-31"),
+        ("202401-202403", {"initial": "202312", "last": "202401"}, "2024-01-01 to 2024-03-31"),
+        ("CC-MAIN-2024-10", {"initial": "20240226..20240303", "step": "week", "last": "20240303"}, "2024-03-01 to"),
+        ("dated", {"initial": "202312", "last": "202401"}, "2024-01-01 to 2024-02-29"),
+    ],
+)
+def test_a_name_whose_days_go_on_behind_the_calendar_is_refused_and_one_outside_of_it_left_out(
+    server: HubServer, config: str, calendar: dict[str, Any], days: str
+) -> None:
+    server.repository("org/web").push(hubsets.fineweb((config, "CC-MAIN-2016-30"), files=1))
+    reader = documents(configs=[config], dates={"dated": "202401-202402"})
+    with pytest.raises(InputError, match=f"config {config} of org/web tells no day of one period: its days are {days}"):
+        reader.inputs(Calendar(**calendar))
+    assert documents(name="CC-MAIN-2016-30").inputs(Calendar(**calendar)) == []
+    assert reader.inputs(Calendar(initial="202501", last="202502")) == []
+    assert len(reader.inputs(Calendar(initial="202401..202412"))) == 1
 
 
 @pytest.mark.parametrize(

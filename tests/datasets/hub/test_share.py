@@ -22,6 +22,7 @@ from ticlm.core.periods import Calendar
 from ticlm.core.settings import parse
 from ticlm.datasets.corpus import build
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.hub.dealing import dealt
 from ticlm.datasets.hub.documents import HubDocuments
 from ticlm.datasets.hub.repository import HubFile
 from ticlm.datasets.hub.share import Cap, plan
@@ -146,7 +147,9 @@ def test_budgets_grow_with_the_cap_and_never_exceed_it() -> None:
     rng = random.Random(0)
     for _ in range(50):
         labels = [f"2023{month:02d}" for month in range(1, rng.randint(1, 4) + 1)]
-        files = [(HubFile(f"{n}", 0, "", "ab"[n % 2], "train"), labels) for n in range(rng.randint(1, 6))]
+        endings = rng.choice([(".jsonl",), (".parquet",), (".parquet", ".jsonl", ".jsonl")])
+        names = [f"{n}{rng.choice(endings)}" for n in range(rng.randint(1, 6))]
+        files = [(HubFile(name, 0, "", "ab"[n % 2], "train"), labels) for n, name in enumerate(names)]
         weights: dict[str, dict[str, float]] = {}
         weights |= {file.path: {label: rng.choice([0, 0.3, 1, 7, 50.5]) for label in labels} for file, _ in files}
         before: dict[str, dict[str, int]] = {}
@@ -160,6 +163,41 @@ def test_budgets_grow_with_the_cap_and_never_exceed_it() -> None:
             assert all(own[label] <= given[path][label] for path, own in before.items() for label in own)
             assert all(sum(own.get(label, 0) for own in given.values()) <= most for label in labels)
             before = given
+
+
+def test_what_is_dealt_out_is_all_and_grows_for_each_file() -> None:
+    rng = random.Random(1)
+    for _ in range(30):
+        sizes = [rng.choice([1, 2, 9, 40]) for _ in range(rng.choice([1, 3, 16, 17, 40]))]
+        before = [0] * len(sizes)
+        for amount in range(3 * sum(sizes) + 2):
+            given = dealt(sizes, amount, portion=4)
+            assert sum(given) == amount and all(old <= new for old, new in zip(before, given))
+            before = given
+    assert dealt([50, 50, 5], 6, portion=4) == [4, 2, 0]
+    assert dealt([50, 50, 5], 65, portion=4) == [30, 30, 5]
+    assert dealt([50, 50, 5], 125, portion=4) == [57, 58, 10]
+    assert dealt([100] * 20, 160, portion=4) == [10] * 16 + [0] * 4
+
+
+def test_files_in_the_order_of_their_dates_give_to_every_period(server: HubServer) -> None:
+    files: hubserver.Files = {"README.md": hubsets.card({"2018": "2018_*.jsonl"})}
+    for part in range(4):
+        days = [f"2018-{3 * part + row // 100 + 1:02d}-03" for row in range(300)]
+        rows = [
+            {"text": hubsets.text(f"{part} {n}"), "url": f"u/{part}/{n}", "date": day} for n, day in enumerate(days)
+        ]
+        files[f"2018_part_{part:02d}.jsonl"] = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    server.repository("org/dated").push(files)
+    calendar = Calendar(initial="201801..201803", step="quarter", last="201812")
+    fields = {"timestamp": "date"}
+    reader = documents(path="org/dated", configs="2018", within="file", fields=fields, per_period={"bytes": 70_000})
+    taken = Counter[str]()
+    for entry in reader.inputs(calendar):
+        for one in reader.read(reader.pieces(entry)[0]):
+            if isinstance(one, Document) and (period := calendar.place(one.timestamp)) is not None:
+                taken[period.label] += len(one.text.encode())
+    assert len(taken) == 4 and all(16_500 < size <= 17_500 for size in taken.values())
 
 
 SPAN = Calendar(initial="202301", last="202304")

@@ -7,13 +7,14 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import web
 
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar
-from ticlm.datasets.io import fetching, records
+from ticlm.datasets.io import fetching, http_requests, records
 from ticlm.datasets.io.documents import Document
 from ticlm.datasets.io.fetching import Patience, Unreachable, listed, opened
 from ticlm.datasets.io.file_documents import FileDocuments
@@ -85,6 +86,40 @@ def test_patience_ends_and_says_so_in_one_line() -> None:
         read(f"{site.url}/a")
     assert str(caught.value) == f"{site.url}/a cannot be read after 4 tries (byte 30000): HTTP status 503"
     assert site.gets().count("bytes=30000-59999") == 4
+
+
+@pytest.mark.parametrize(
+    ("header", "least"),
+    [
+        ({"Retry-After": "7"}, 7),
+        ({"Retry-After": "9999"}, 300),
+        ({"RateLimit": '"resolvers";r=0;t=23', "RateLimit-Policy": '"fixed window";q=3000;w=300'}, 23),
+        ({"Retry-After": "Fri, 01 Mar 2024 00:00:00 GMT"}, 0),
+        ({"Retry-After": "soon"}, 0),
+    ],
+)
+@pytest.mark.parametrize("status", ["429", "503"])
+def test_a_server_that_says_how_long_is_waited_for(
+    status: str, header: dict[str, str], least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("tenacity.nap.time", SimpleNamespace(sleep=waits.append))
+    with web.served({"a": DATA}, faults=["ok", status], refusal=header) as site:
+        assert read(f"{site.url}/a") == DATA
+    assert len(waits) == 1 and least <= waits[0] <= least + 0.01
+
+
+def test_a_proxy_of_the_environment_is_asked_and_its_login_is_not_in_the_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with web.served({"http://far.invalid/a": DATA}) as site:
+        monkeypatch.setenv("http_proxy", site.url.replace("://", "://me:secret@"))
+        assert read("http://far.invalid/a") == DATA
+        monkeypatch.setenv("no_proxy", "far.invalid")
+        assert http_requests.proxy("http://far.invalid/a") == {} != http_requests.proxy("http://other.invalid/a")
+    assert "secret" not in str(http_requests.proxy("http://other.invalid/a")["proxy"])
 
 
 @pytest.mark.parametrize("status", ["403", "404", "410"])

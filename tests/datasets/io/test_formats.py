@@ -14,9 +14,10 @@ import pytest
 
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar
-from ticlm.datasets.io import formats, whole_files
+from ticlm.datasets.io import formats, records, whole_files
 from ticlm.datasets.io.documents import Bad, Document, Fields
 from ticlm.datasets.io.file_documents import FileDocuments
+from ticlm.datasets.io.records import BadRecord
 
 
 def read(*paths: Path, **fields: str) -> list[Document | Bad]:
@@ -215,6 +216,29 @@ def test_an_array_that_is_cut_off_ends_there_and_says_so(name: str, content: str
     assert of(read(written(tmp_path, name, content))[-1]) == ("broken file",)
 
 
+@pytest.mark.parametrize("broken", ['{"text": "a" "b"}', "[" * 100_000 + "]" * 100_000])
+@pytest.mark.parametrize("more", [0, 40])
+def test_a_broken_object_of_an_array_is_damage_however_much_follows(
+    broken: str, more: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "LINE_BYTES", 1000)
+    monkeypatch.setattr(whole_files, "BLOCK", 100)
+    objects = [json.dumps(ROWS[0]), broken, *[json.dumps(ROWS[1])] * more]
+    first, last = whole_files.rows(str(written(tmp_path, "a.json", f"[{','.join(objects)}]")))
+    assert first == (1, ROWS[0]) and last == (2, BadRecord(records.BROKEN, 0))
+
+
+@pytest.mark.parametrize("end", ["", "  \n", ", 5", ",5 "])
+@pytest.mark.parametrize("block", [7, 50, 1 << 20])
+def test_objects_and_numbers_at_the_end_of_a_block_are_whole(
+    end: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole_files, "BLOCK", block)
+    path = written(tmp_path, "a.json", f"\ufeff [{', '.join(map(json.dumps, ROWS))}{end}]\n")
+    found = [one for _, one in whole_files.rows(str(path))]
+    assert found == [*ROWS, *([BadRecord("not a JSON object")] if "5" in end else [])]
+
+
 def test_a_large_array_is_read_object_by_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_files, "BLOCK", 7)
     found = read(written(tmp_path, "a.json", json.dumps([ROWS[0], 5, ROWS[1], ROWS[2]])))
@@ -240,3 +264,9 @@ def test_folders_of_keys_are_fields_that_may_make_a_date(tmp_path: Path) -> None
     ]
     with pytest.raises(InputError, match=r"has a value in 'year-day'.*its columns are text, url, site, year, month"):
         read(tmp_path / "year=2024/month=5", timestamp="year-day")
+
+
+def test_values_in_the_names_of_folders_are_decoded(tmp_path: Path) -> None:
+    line = '{"text": "More.", "url": "z"}\n'
+    path = written(tmp_path, "time=2024-05-03 10%3A30%3A00/site=a%2Fb c/part.jsonl", line)
+    assert [of(one) for one in read(path, timestamp="time", source="site")] == [("More.", "z", "2024-05-03", "a/b c")]

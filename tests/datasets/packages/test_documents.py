@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from ticlm.datasets.io import fetching
 from ticlm.datasets.io.documents import Bad, Document
 from ticlm.datasets.io.fetching import Patience, Unreachable
 from ticlm.datasets.packages.documents import PackageDocuments
+from ticlm.datasets.packages.releases import ReleaseFile
+from ticlm.datasets.packages.sdists import downloaded
 
 CALENDAR = Calendar(initial="202401", step="month", last="202403")
 GUIDE = "Guide\n=====\n\nThe toy adds numbers, as many of them as anybody could ever want to add.\n"
@@ -104,6 +107,23 @@ def test_releases_that_are_not_read_are_counted(site: web.Site, tmp_path: Path) 
     }
     assert texts(source(site, tmp_path))[-1][0] == "2024-03-09"  # yanked on some later day, in any case
     assert "a pre-release" not in dropped(source(site, tmp_path, prereleases=True), "releases")
+
+
+@pytest.mark.parametrize(
+    ("url", "sha256"),
+    [
+        ("files/toy-1.0.tar.gz", "../../../outside"),
+        ("files/toy-1.0.tar.gz", f"{'a' * 63}/"),
+        ("files/x%00.tar.gz", "a" * 64),
+        ("files/..%5Ctoy-1.0.tar.gz", "a" * 64),
+    ],
+)
+def test_nothing_is_written_outside_of_the_cache(site: web.Site, tmp_path: Path, url: str, sha256: str) -> None:
+    when = datetime(2024, 1, 5, tzinfo=UTC)
+    file = ReleaseFile(version="1.0", when=when, url=f"{site.url}/{url}", sha256=sha256)
+    with pytest.raises(Unreachable, match="its index gives it a name or a sha256 that is none"):
+        downloaded(file, f"{tmp_path}/cache/toy", "")
+    assert list(tmp_path.rglob("*")) == []
 
 
 def test_code_that_changed_below_the_same_docstring_is_nothing_new(site: web.Site, tmp_path: Path) -> None:

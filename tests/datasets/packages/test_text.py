@@ -82,6 +82,30 @@ def test_markdown_is_read_as_paragraphs_below_their_titles() -> None:
     ]
 
 
+def test_code_at_the_beginning_of_a_line_is_no_block() -> None:
+    assert markdown_blocks("```pip install x``` installs it.\n\n```sh\npip\n```\n\nMore.") == [
+        DocBlock((), "```pip install x``` installs it."),
+        DocBlock((), "pip", code=True),
+        DocBlock((), "More."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("A `List<T>` and ``a`<b>`` of `*args, **more*`.", "A `List<T>` and ``a`<b>`` of `*args, **more*`."),
+        ("Run pip install <package> here, or Map<K> there.", "Run pip install <package> here, or Map<K> there."),
+        ("`a[0](x)` in [`b<c>`](y), **`d`** and {py:func}`~e.f`", "`a[0](x)` in `b<c>`, `d` and `e.f`"),
+        ("One <b>bold</b>, <br/> <IMG src='x'> <Youtube id='x'/> <Tip kind={1}>word</Tip>.", "One bold,    word."),
+        ("<Tip>\n\nBe careful.\n\n</Tip>", "Be careful."),
+        ("A lone ` and <i>more</i>.", "A lone ` and more."),
+        ("See <https://x> \ue0007\ue001.", "See https://x ."),
+    ],
+)
+def test_code_and_words_to_be_replaced_are_no_markup(source: str, text: str) -> None:
+    assert [block.text for block in markdown_blocks(source)] == [text]
+
+
 def test_restructured_text_keeps_the_titles_of_lone_sections() -> None:
     source = b"Toy\n===\n\n1.0\n---\n\n- one\n\n  more of one\n- two\n\n::\n\n  code\n"
     assert page_blocks("CHANGES", source, "1.0") == [
@@ -118,6 +142,14 @@ def test_docstrings_stand_below_their_signatures() -> None:
             False,
         ),
         ("Classifier: License :: OSI Approved\nLicense: Apache License 2.0\n", "Apache-2.0", True),
+        (
+            "License: Apache-2.0 with Commons Clause\nClassifier: License :: OSI Approved :: Apache Software License\n",
+            "Apache-2.0 with Commons Clause",
+            False,
+        ),
+        ("License: Proprietary\nClassifier: License :: OSI Approved :: MIT License\n", "Proprietary", False),
+        ("License: MIT OR GPL-2.0\nClassifier: License :: OSI Approved :: MIT License\n", "MIT OR GPL-2.0", True),
+        (f"License: {MIT_TEXT}\nClassifier: License :: OSI Approved :: MIT License\n", "MIT", True),
         ("License: The MIT License (MIT)\n", "MIT", True),
         ("License: Apache License, Version 2.0\n", "Apache-2.0", True),
         ("License: new BSD\n", "BSD", True),
