@@ -67,6 +67,10 @@ def _part(study: StudyResult, asked: KeptRequest) -> Part:
     return Part(TITLE, frames, (section,), sentences, counts_as_benchmark=False)
 
 
+FEWEST = 10
+"""Facts of which a share is shown: it would say nothing of fewer."""
+
+
 def _table(numbers: KeptNumbers) -> TextTable:
     """Return the table: a row for each method, its changes from the base and its cost."""
     general = [_short(one.task) for one in numbers.general_losses] + [_short(one) for one in numbers.general_parts]
@@ -198,8 +202,8 @@ def _fact_cells(last: CheckpointFacts) -> list[TextCell]:
 
 
 def _percent(share: FactShare | None, base: FactShare | None = None) -> TextCell:
-    if share is None:
-        return TextCell("–")
+    if share is None or share.n < FEWEST:
+        return TextCell("–", hint="" if share is None else f"too few: {share.n}")
     return TextCell(percent(share.value), "" if base is None else f"base {percent(base.value)}", hint=f"of {share.n:,}")
 
 

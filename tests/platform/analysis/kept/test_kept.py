@@ -194,3 +194,13 @@ def test_a_general_task_that_says_nothing_is_refused() -> None:
     for name, said in (("choices", "neither a loss nor values without periods"), ("facts", "under `facts`")):
         with pytest.raises(ValueError, match=said):
             Kept(general=(name,)).check(tasks, ["202301"])
+
+
+def test_a_share_of_few_facts_is_not_shown() -> None:
+    made = study()
+    known = made.dated_changes
+    assert known is not None
+    few = known[(known["month"] >= "2023") | (known["id"].isin(["f0", "f1"]))]
+    ((table,),) = (section.tables for section in Kept().part(dataclasses.replace(made, dated_changes=few)).sections)
+    assert [line.cells[4].text for line in table.lines] == ["–", "–"]
+    assert table.lines[-1].cells[5].text.startswith("95") or table.lines[-1].cells[5].text.startswith("100")
