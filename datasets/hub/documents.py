@@ -86,7 +86,7 @@ class HubDocuments(Documents):
             return self.fields.identity
         dates = tuple(sorted(self.dates.items()))
         seed = self.seed if self.per_period is not None else 0
-        return HubIdentity(
+        return share.HubIdentity(
             fields=self.fields.identity, per_period=self.per_period, seed=seed, within=self.within, dates=dates
         )
 
@@ -289,16 +289,6 @@ class HubDocuments(Documents):
             with suppress(Unreachable):  # the build counts what it cannot read (`limits.inputs`)
                 found = parquet.weights(url, self._read_fields, labels, self.per_period)
         return share.guessed(file, labels, self.per_period) if found is None else found
-
-
-class HubIdentity(Settings):
-    """The settings that determine the bytes of a corpus made of a share of a data set."""
-
-    fields: Settings
-    per_period: share.Cap | None
-    seed: int
-    within: str | None
-    dates: tuple[tuple[str, str], ...]
 
 
 def _all_of(calendar: Calendar) -> tuple[str, ...]:

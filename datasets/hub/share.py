@@ -81,6 +81,16 @@ def order(seed: int, *parts: object) -> bytes:
     return hashlib.sha256("\0".join(map(str, (seed, *parts))).encode()).digest()
 
 
+class HubIdentity(Settings):
+    """The settings that determine the bytes of a corpus made of a share of a data set."""
+
+    fields: Settings
+    per_period: Cap | None
+    seed: int
+    within: str | None
+    dates: tuple[tuple[str, str], ...]
+
+
 def plan(
     files: Sequence[tuple[HubFile, Labels]],
     cap: Cap,

@@ -83,4 +83,4 @@ def test_models_come_from_the_hub_through_one_file() -> None:
         if (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("huggingface_hub"))
         or (isinstance(node, ast.Import) and any(one.name.startswith("huggingface_hub") for one in node.names))
     }
-    assert found == {"core/hub.py", "datasets/hub/repository.py", "datasets/io/fetching.py"}
+    assert found == {"core/hub.py", "datasets/hub/repository.py", "datasets/io/http_requests.py"}

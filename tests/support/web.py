@@ -124,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
         name, _, query = self.path.lstrip("/").partition("?")
         if self.site.signature and query != self.site.signature:
             fault = "403"
-        data = self.site.files.get(name)
+        data = self.site.files.get(name if self.site.signature else self.path.lstrip("/"))
         if data is None or fault.isdigit():
             self._head(404 if data is None else int(fault), {"Content-Length": "0", **self.site.refusal})
             return
