@@ -25,30 +25,14 @@ _IMAGE = re.compile(r"!\[[^\]]*\](\([^()]*(\([^()]*\))?[^()]*\)|\[[^\]]*\])")
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\](\((?:[^()]|\([^()]*\))*\)|\[[^\]]*\])(\{[^}]*\})?")
 _EMPTY_LINK = re.compile(r"\[\s*\](\([^()]*\)|\[[^\]]*\])")
 _HTML = (
-    *("a", "abbr", "address", "article", "aside", "audio", "b", "blockquote", "br", "button", "caption", "center"),
-    *(
-        "cite",
-        "code",
-        "col",
-        "colgroup",
-        "dd",
-        "del",
-        "details",
-        "dfn",
-        "div",
-        "dl",
-        "dt",
-        "em",
-        "figcaption",
-        "figure",
-    ),
-    *("font", "footer", "form", "h[1-6]", "header", "hr", "i", "iframe", "img", "input", "ins", "kbd", "label", "li"),
-    *("main", "mark", "nav", "ol", "p", "picture", "pre", "q", "s", "samp", "script", "section", "small", "source"),
-    *("span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody", "td", "tfoot", "th"),
-    *("thead", "tr", "tt", "u", "ul", "var", "video", "wbr"),
+    "a|abbr|address|article|aside|audio|b|blockquote|br|button|caption|center|cite|code|col|"
+    "colgroup|dd|del|details|dfn|div|dl|dt|em|figcaption|figure|font|footer|form|h[1-6]|header|"
+    "hr|i|iframe|img|input|ins|kbd|label|li|main|mark|nav|ol|p|picture|pre|q|s|samp|script|"
+    "section|small|source|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td|tfoot|th|"
+    "thead|tr|tt|u|ul|var|video|wbr"
 )
 _TAG = re.compile(
-    rf"</?(?:{'|'.join(_HTML)})(\s[^<>]*)?/?>|</[A-Za-z][\w.-]*\s*>|"
+    rf"</?(?:{_HTML})(\s[^<>]*)?/?>|</[A-Za-z][\w.-]*\s*>|"
     r"<[A-Za-z][\w.-]*(?=[\s/])(?=[^<>]*=|[^<>]*/>)[^<>]*>",
     re.I,
 )

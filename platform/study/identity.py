@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ticlm.core import hub
 from ticlm.core.errors import InputError
@@ -22,6 +22,8 @@ from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe, Sample
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus, SplitManifest
+
+S = TypeVar("S", bound=Settings)
 
 # 2: buffers, and the sources that penalties read, are part of a round. 3: classes are known by their bare names.
 IDENTITY = 3
@@ -122,27 +124,31 @@ def _resolved(recipe: RoundRecipe, contents: dict[str, str]) -> RoundRecipe:
     return _changed(recipe, lambda model: model.model_copy(update={"path": "", "sha256": contents[model.path]}))
 
 
-def placed(recipe: RoundRecipe) -> RoundRecipe:
-    """Return a recipe whose imported models are found from any folder: workers do not run in that of the command."""
+def placed(of: S) -> S:
+    """Return a recipe, method or study whose imported models are found from any folder: workers of Ray Train and trials
+    of Ray Tune do not run in that of the command."""
 
     def found(model: Imported) -> Imported:
         path = Path(model.path).expanduser()
         return model.model_copy(update={"path": str(path.absolute())}) if path.is_dir() else model
 
-    return _changed(recipe, found)
+    return _changed(of, found)
 
 
-def _changed(recipe: RoundRecipe, change: Callable[[Imported], Imported]) -> RoundRecipe:
-    """Return a recipe with each imported model changed: the initial model, teachers."""
+def _changed(of: S, change: Callable[[Imported], Imported]) -> S:
+    """Return a recipe, method or study with each imported model changed: the initial model, teachers."""
     changes: dict[str, object] = {}
-    if isinstance(recipe.model, FolderModel):
-        changes["model"] = change(recipe.model)
-    if any(penalty.imported for penalty in recipe.penalties):
+    if isinstance(model := getattr(of, "model", None), FolderModel):
+        changes["model"] = change(model)
+    penalties = getattr(of, "penalties", ())
+    if any(penalty.imported for penalty in penalties):
         changes["penalties"] = tuple(
             penalty.model_copy(update={name: change(value) for name, value in penalty.imported.items()})
-            for penalty in recipe.penalties
+            for penalty in penalties
         )
-    return recipe.model_copy(update=changes) if changes else recipe
+    if methods := getattr(of, "methods", ()):
+        changes["methods"] = tuple(_changed(method, change) for method in methods)
+    return of.model_copy(update=changes) if changes else of
 
 
 def imported(recipe: RoundRecipe) -> list[str]:

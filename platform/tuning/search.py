@@ -23,6 +23,7 @@ from ticlm.core.settings import Settings, parse
 from ticlm.methods.method import Continual, Method, OracleSeries
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study import settings
+from ticlm.platform.study.identity import placed
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.settings import Evaluate, Study
 from ticlm.platform.tasks.packed_rows import Perplexity
@@ -85,7 +86,7 @@ class Tuning:
         if self.study.first_periods is None:
             return self.study
         written = {key: value for key, value in self.data.items() if key != "first_periods"}
-        return parse(Study, written, f"tuning of {self.study.name}, on all its periods")
+        return placed(parse(Study, written, f"tuning of {self.study.name}, on all its periods"))
 
     @property
     def trials(self) -> int:
@@ -240,7 +241,7 @@ def load(
         field, line = first_error(error, Search)
         raise InputError(f"--{'search' if field == 'algorithm' else field.replace('_', '-')}: {line}") from None
     data, where = settings.resolved(study, sets, root)
-    return Tuning(found, parse(Study, data, where), data, search)
+    return Tuning(found, placed(parse(Study, data, where)), data, search)
 
 
 def _is_number(value: object) -> bool:

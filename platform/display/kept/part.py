@@ -87,8 +87,8 @@ def _lines(numbers: KeptNumbers) -> Iterator[TextLine]:
         own = (*(TextCell("") for _ in range(places)), *_fact_cells(base), TextCell(""), TextCell(""))
         frozen = numbers.study.frozen
         yield TextLine((frozen.name if frozen else "",), own, "the base", is_apart=True)
-    order = list(numbers.study.timeline.labels)
-    newest = max((new.last(name) for name in numbers.methods), key=lambda one: order.index(one) if one in order else -1)
+    reached = {new.last(name) for name in numbers.methods}
+    newest = next((label for label in reversed(numbers.study.timeline.labels) if label in reached), "")
     for name in numbers.methods:
         losses = (new.new(name), new.since_base(name), new.old(name))
         cells = [_loss(one) for one in (*losses, *(of.at_end(name) for of in numbers.general_losses))]

@@ -135,3 +135,15 @@ def test_a_tokenizer_whose_end_of_text_stands_in_the_models_config_keeps_it(fold
         known.eos_token_id,
         type(known),
     ) and info.end_of_text == found.eos_token_id
+
+
+def test_a_model_that_memory_cannot_hold_is_not_said_to_be_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`limits.record_memory` bounds what a batch takes, and the build says so of a MemoryError."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError("unable to mmap 4 bytes from file: Cannot allocate memory (12)")
+
+    samples._loaded.cache_clear()
+    monkeypatch.setattr("transformers.AutoModelForCausalLM.from_pretrained", refused)
+    with pytest.raises(MemoryError):
+        texts(ModelSamples(model=str(folder), as_of="202402", documents=1, tokens=12))

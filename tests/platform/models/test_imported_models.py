@@ -31,6 +31,7 @@ from ticlm.platform.study.settings import Study
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.tree import rounds
 from ticlm.platform.study.work import work_of
+from ticlm.platform.tuning import search
 
 MakeStudy = Callable[..., Study]
 FAST = {"kind": "cosine", "max_rate": 5e-3, "warmup_steps": 1}
@@ -72,7 +73,7 @@ def imported(folder: Path, as_of: str) -> dict[str, Any]:
 def test_workers_find_a_model_whose_path_begins_in_the_folder_of_the_command(
     tmp_path: Path, toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ray's workers run elsewhere. No id depends on where it lies, and the study stays as it is written."""
+    """Workers and trials run elsewhere. No id depends on where it lies, and the study stays as it is written."""
     save_model(tmp_path / "models/gpt2")
     monkeypatch.chdir(tmp_path)
     method = {"base": "cyclic-cosine", "schedule": FAST}
@@ -84,6 +85,11 @@ def test_workers_find_a_model_whose_path_begins_in_the_folder_of_the_command(
     assert work.ids == other.ids and [one.recipe for one in work.rounds] == [one.recipe for one in other.rounds]
     assert list(work.imported) == [str(tmp_path / "models/gpt2")]
     assert isinstance(made.study.model, FolderModel) and made.study.model.path == "models/gpt2"
+    (tmp_path / "study.yaml").write_text(json.dumps(made.study.model_dump(mode="json", serialize_as_any=True)))
+    tuning = search.load(
+        "cyclic-cosine", "study.yaml", ("first_periods=3",), ("schedule.max_rate=1e-3,2e-3",), {}, str(toy_root)
+    )
+    assert isinstance(tuning.study.model, FolderModel) and tuning.study.model.path == str(tmp_path / "models/gpt2")
 
 
 @pytest.mark.parametrize("kind", list(SIZES))
