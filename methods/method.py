@@ -30,7 +30,7 @@ from ticlm.methods.mix_review import MixReview
 from ticlm.methods.muon import Muon
 from ticlm.methods.optimizers import Adafactor, AdamW, ScheduleFree
 from ticlm.methods.recadam import RecAdam
-from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, NoReplay, SelfReplay
+from ticlm.methods.replay import EqualReplay, ExponentialReplay, FirstReplay, FixedReplay, NoReplay, SelfReplay
 from ticlm.methods.schedules import (
     AutoregressiveCosine,
     Constant,
@@ -63,6 +63,7 @@ AnySchedule = Annotated[
 AnyReplay = Annotated[
     NoReplay
     | EqualReplay
+    | FirstReplay
     | FixedReplay
     | ExponentialReplay
     | MixReview

@@ -37,6 +37,22 @@ class EqualReplay(Replay):
         return Mixture.of(allot(budget, dict.fromkeys(seen, 1)))
 
 
+class FirstReplay(Replay):
+    """All of the budget from the first period, none from the new one: a control, which learns the kind of text but
+    nothing that is new."""
+
+    kind: Literal["first"] = "first"
+
+    @model_validator(mode="after")
+    def _nothing_to_restrict(self) -> FirstReplay:
+        if self.buffer_tokens is not None or self.expire_after is not None or self.expired:
+            raise ValueError("replay first draws the first period alone: it cannot expire, nor be cut to a buffer")
+        return self
+
+    def mixture(self, seen: Sequence[Source], budget: int) -> Mixture:
+        return Mixture.of({seen[0]: budget})
+
+
 class FixedReplay(Replay):
     """`alpha` of the budget for the new period; the rest is spread evenly over the past ones."""
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ticlm.core.mixture import Source
-from ticlm.methods.replay import EqualReplay, FixedReplay, NoReplay
+from ticlm.methods.replay import EqualReplay, FirstReplay, FixedReplay, NoReplay
 from ticlm.methods.seams import Replay
 
 BUDGET = 10**18
@@ -123,3 +123,11 @@ def test_the_first_period_under_equal_replay_and_the_last_under_both() -> None:
     assert float(trained_on(EqualReplay(), 0)) == pytest.approx(4.317794, abs=1e-6)
     last = [replay.mixture(seen(114), budget).shares[-1].tokens for replay in (FixedReplay(alpha=0.5), EqualReplay())]
     assert last == pytest.approx([494_855_250, 8_681_671], abs=1)
+
+
+def test_the_control_never_draws_anything_but_the_first_period() -> None:
+    for count in (1, 2, 12):
+        (share,) = FirstReplay().draw(seen(count), 1000).shares
+        assert (share.source, share.tokens) == (seen(count)[0], 1000)
+    with pytest.raises(ValidationError, match="it cannot expire"):
+        FirstReplay(expired=("202301",))

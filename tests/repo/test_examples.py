@@ -139,7 +139,6 @@ def test_a_real_model_is_kept_up_to_date(tmp_path: Path) -> None:
     sets = (
         *("corpus=few-docs", f"recipe={tmp_path / 'docs.yaml'}", "first_periods=3", "continual_tokens={steps: 2}"),
         f"recipes=[{tmp_path / 'samples.yaml'}, {tmp_path / 'facts.yaml'}]",
-        "methods.4.replay.expired=[202503, 202504]",  # the others lie in the future of `first_periods`
         *(
             "batch_rows=1",
             "resources={trainer: process, carrier: process, device: cpu}",
