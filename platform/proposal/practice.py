@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ticlm.platform.proposal.continued import LORA, ExistingModel, as_of
+from ticlm.platform.proposal.continued import CONTROL, LORA, ExistingModel, as_of
 from ticlm.platform.proposal.periods import ChosenPeriods
 from ticlm.platform.proposal.sizing import Sizes
 from ticlm.platform.proposal.writing import budget, line, opening, plain, quoted, resources, said_prompts
@@ -104,6 +104,10 @@ def _methods(sizes: Sizes, lora: float) -> list[str]:
             "{base: replay-half, name: replay-half+ema, deploy: {kind: ema, beta: 0.5}}",
             "its average over rounds",
         ),
+        CONTROL: (
+            f"{{base: cyclic-cosine, name: {CONTROL}, replay: {{kind: first}}}}",
+            "the control: it learns the kind of text, and nothing new",
+        ),
         "lora": (
             f"{{base: lora, adapter: {{rank: 8, per: run}}, schedule: {{max_rate: {lora:g}}}}}",
             "few weights, the others frozen; they bear ten times the rate",
@@ -111,7 +115,7 @@ def _methods(sizes: Sizes, lora: float) -> list[str]:
         "replay-self": ("replay-self", "half of it is written by the model itself: no old text is kept"),
     }
     lines = [line(f"  - {text}", why) for name, (text, why) in written.items() if name in sizes.methods]
-    left = [name for name in written if name not in sizes.methods]
+    left = [name for name in written if name not in sizes.methods and (sizes.first or name != CONTROL)]
     return [*lines, *([f"# Left out for want of minutes: {', '.join(left)}."] if left else [])]
 
 

@@ -68,7 +68,8 @@ def test_the_first_span_is_what_the_model_has_seen(posts: Inspection, folder: st
     assert study.initial.budget == 0
     assert (recipe.tokenizer.kind, recipe.length, study.length) == ("pretrained", 48, 48)
     assert [method.name for method in study.methods] == [
-        *("cyclic-cosine", "replay-half", "replay-half+anchor", "replay-half+ema", "lora", "replay-self")
+        *("cyclic-cosine", "replay-half", "replay-half+anchor", "replay-half+ema", "old-text-only", "lora"),
+        "replay-self",
     ]
     assert [task.kind for task in study.evaluations] == ["perplexity", "perplexity-on", "dated-facts", "continuations"]
     samples = settings.load(CorpusRecipe, str(samples_file), FOLDER)
@@ -103,6 +104,7 @@ def test_a_model_that_saw_none_of_the_text_is_trained_on_all_of_it(
     assert "as_of: 201001" in made.study and "what the model may have seen" not in made.recipe
     assert len(made.chosen.timeline.labels) > 2
     assert counted(made) == pytest.approx(made.sizes.updates, rel=0.02)
+    assert continued.CONTROL not in made.study, "no old text is there for it"
 
 
 def test_too_little_text_after_the_model_is_refused(posts: Inspection) -> None:
