@@ -150,10 +150,10 @@ def fitted(chosen: ChosenPeriods, minutes: float, cores: int, model: ExistingMod
         *product(PLANS, EPOCHS, (192, 96, 48)),
         *product(PLANS[-1:], FEWER_EPOCHS, (192, 96, 48)),
     ):
-        if not first:  # no old text is there that a control could learn from
-            methods = tuple(name for name in methods if name != CONTROL)
-        about = {"methods": methods, "has_facts": has_facts, "samples": SAMPLES}
-        sizes = replace(base, update_epochs=epochs, max_rows=rows, **about)
+        # Without a period that the model has seen, there is no old text that a control could learn from.
+        fitting = tuple(name for name in methods if first or name != CONTROL)
+        amounts = replace(base, update_epochs=epochs, max_rows=rows)
+        sizes = replace(amounts, methods=fitting, has_facts=has_facts, samples=SAMPLES)
         if sizes.update_steps >= sizing.LEAST_STEPS:
             needed = sizes.minutes
             if needed <= minutes:
