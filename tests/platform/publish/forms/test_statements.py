@@ -104,11 +104,14 @@ NONE = "a.json is no in-toto statement: "
     ("data", "line"),
     [
         (b"{", NO_JSON + "Expecting property name"),
-        (b"\"\xff\"", NO_JSON + "'utf-"),
+        (b'"\xff"', NO_JSON + "'utf-"),
         (b"[" * 100_000, NO_JSON + "it is nested too deeply"),
         (b"[]", NO_JSON + "it must be an object, got list"),
         (b"{}", NONE + "_type must be https://in-toto.io/Statement/v1, got None"),
-        (changed(_type="https://in-toto.io/Statement/v2"), NONE + "_type must be https://in-toto.io/Statement/v1, got "),
+        (
+            changed(_type="https://in-toto.io/Statement/v2"),
+            NONE + "_type must be https://in-toto.io/Statement/v1, got ",
+        ),
         (changed(predicateType=3), NONE + "predicateType must be a URI, got 3"),
         (changed(predicate={}), NONE + "predicate must be an object with content"),
         (changed(subject=[]), NONE + "subject must be a list of files"),
@@ -137,7 +140,7 @@ def test_what_is_no_such_statement_is_refused_in_one_line(data: bytes, line: str
 def test_a_statement_needs_files_of_different_names_and_something_to_say() -> None:
     with pytest.raises(InputError, match="at least one file"):
         statement([], PREDICATE, made())
-    with pytest.raises(InputError, match="names each file once, got config.json twice"):
+    with pytest.raises(InputError, match=r"names each file once, got config\.json twice"):
         statement([*FILES, FILES[1]], PREDICATE, made())
     with pytest.raises(InputError, match="says nothing"):
         statement(FILES, PREDICATE, {})
