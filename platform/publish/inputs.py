@@ -28,9 +28,8 @@ def input_files(lineages: Sequence[Lineage]) -> Iterator[list[tuple[str, Path]]]
         found: dict[str, Path] = {}
         for store, folder, place, names in _folders(lineages):
             local = stack.enter_context(store.local(folder))
-X
-                file.relative_to(local).as_posix() for file in sorted(local.rglob("*")) if file.is_file()
-            ]
+            every = (file.relative_to(local).as_posix() for file in sorted(local.rglob("*")) if file.is_file())
+            chosen = names or list(every)
             found |= {f"{place}/{name}": local / name for name in chosen}
         yield list(found.items())
 

@@ -189,9 +189,10 @@ class Replayer:
             return Finding(name, "holds", f"{words}{self._elsewhere(made)}", catches)
         other = self._other(made)
         if not other:
-            return Finding(
-                name, "refused", f"run again on the same code and hardware, {first_of(wrong)} has other bits"
-            )
+            return Finding(name, "refused", f"run again by the same code and hardware, other bits: {first_of(wrong)}")
+        if other == ["code"]:
+            words = f"other bits: {first_of(wrong)}; it was made by other code (ticlm {made.made_by.get('ticlm')}, "
+            return Finding(name, "refused", f"{words}hash {made.made_by['code'][:12]}): install that, and try again")
         return self._tolerated(name, made, record, other)
 
     def _compared_steps(self, name: str, made: RoundMade, steps: int, took: float) -> Finding:
@@ -202,9 +203,8 @@ class Replayer:
         pairs = [(which, i) for which in ("loss", "gradient_norm") for i in range(steps)]
         wrong = [(which, i) for which, i in pairs if mine[which][i] != theirs[which][i]]
         if not wrong:
-            words = (
-                f"its first {steps} of {made.steps} steps have the same losses and gradients, to the bit ({took:.0f} s)"
-            )
+            words = f"its first {steps} of {made.steps} steps have the same losses and gradient norms, to the bit"
+            words = f"{words} ({took:.0f} s)"
             return Finding(name, "holds", words, "another start, other rows or other code in these steps")
         which, i = wrong[0]
         told = f"{which.replace('_', ' ')} of step {i} is {mine[which][i]!r}, published is {theirs[which][i]!r}"
@@ -223,10 +223,9 @@ class Replayer:
         mine = store.read_json(paths.metrics(paths.attempt(paths.round_folder(made.id), record.attempt)))
         if self._within(mine, theirs, FIRST_STEPS):
             apart = max(abs(a - b) for a, b in zip(mine["loss"], theirs["loss"]))
-            words = (
-                f"other bits, as may be on other {first_of(other)}; its first {FIRST_STEPS} steps agree to a tolerance"
-            )
-            return Finding(name, "note", f"{words}, all of them to {apart:.2g} nats: it is plausible, and not proven")
+            words = f"other bits, as may be on other {first_of(other)}; its first {FIRST_STEPS} steps agree to "
+            words += f"{TOLERANCE[self.of.plan.study.precision.compute]} nats, all of them to {apart:.2g}"
+            return Finding(name, "note", f"{words}: it is plausible, and not proven")
         return Finding(name, "refused", f"other losses from the first steps on (on other {first_of(other)})")
 
     def _within(self, mine: Mapping[str, Any], theirs: Mapping[str, Any], steps: int) -> bool:
