@@ -14,23 +14,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ticlm.platform.publish.forms.signers import AnySigner
-from ticlm.platform.publish.forms.signing import sign
-from ticlm.platform.publish.places.place import INPUTS, Place
-
 from ticlm.core import hub, paths
 from ticlm.core.errors import InputError
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.publish import vintage_folder
+from ticlm.platform.publish.forms.signers import AnySigner
+from ticlm.platform.publish.forms.signing import sign
 from ticlm.platform.publish.inputs import input_files
 from ticlm.platform.publish.lineage import Lineage
+from ticlm.platform.publish.places.place import HUB, INDEX, INPUTS, Place
+from ticlm.platform.publish.vintage_files import CERTIFICATE
 from ticlm.platform.report.report import Report
 from ticlm.platform.train.maker import this_machine
 
-INDEX = "vintages.json"
 FORMAT = 1
-HUB = "hf:"
-"""What the names of places on a hub begin with."""
 Say = Callable[[str], None]
 
 
@@ -163,7 +160,7 @@ def _index(vintages: Sequence[Lineage], place: Place, request: PublishRequest) -
             "cutoff": one.cutoff,
             "newest": max(times, default=None),
             "round": one.plan.ids[one.key],
-            "certificate": place.files(one.label)[vintage_folder.CERTIFICATE],
+            "certificate": place.files(one.label)[CERTIFICATE],
         }
     first = vintages[-1]
     whole = {

@@ -1,13 +1,4 @@
-"""The folder of a vintage as it is published: the model, its card, its scores, its certificate and its signature.
-
-config.json, *.safetensors, tokenizer…   the model, byte for byte as the round left it
-README.md, .eval_results/ticlm.yaml      the card and the scores
-vintage/certificate.json                 in-toto statement with the predicate vintage/v1, about all files here
-vintage/provenance.json                  in-toto statement with SLSA's provenance, about the same files
-vintage/metrics.json                     loss, rate and gradient norm of each step of its round
-vintage/CORPUS.croissant.json            what the corpus holds, as far as the vintage read it
-vintage/model.sig                        the signature of all of these
-"""
+"""Writing the folder of a vintage: the model, its card, its scores, its certificate and its provenance."""
 
 from __future__ import annotations
 
@@ -21,23 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from ticlm.core import paths
+from ticlm.core.token_rows import ShardFile
+from ticlm.platform.publish import card
+from ticlm.platform.publish.certificate import PREDICATE, VintageCertificate
 from ticlm.platform.publish.forms.croissant import CorpusCreator, CorpusNotes, croissant
 from ticlm.platform.publish.forms.provenance import PREDICATE as PROVENANCE
 from ticlm.platform.publish.forms.provenance import Dependency, provenance
 from ticlm.platform.publish.forms.statement import AttestedFile, statement
-
-from ticlm.core import paths
-from ticlm.core.store import Store
-from ticlm.core.token_rows import ShardFile
-from ticlm.platform.publish import card
-from ticlm.platform.publish.certificate import PREDICATE, VintageCertificate
 from ticlm.platform.publish.lineage import Lineage
+from ticlm.platform.publish.vintage_files import CERTIFICATE, FOLDER, METRICS, PROVENANCE_FILE, hashes
 from ticlm.platform.report.report import Report
 
-FOLDER = "vintage"
-CERTIFICATE, PROVENANCE_FILE, METRICS = (f"{FOLDER}/{name}.json" for name in ("certificate", "provenance", "metrics"))
-STATEMENTS = (CERTIFICATE, PROVENANCE_FILE, f"{FOLDER}/model.sig")
-"""Files that no certificate can name: they are written after it, or are it."""
 BUILD = "urn:ticlm:round/v1"
 """What the parameters of the provenance mean: a study, whose rounds follow from it and the corpora."""
 
@@ -72,18 +59,6 @@ def write(folder: Path, lineage: Lineage, about: VintageCertificate, report: Rep
     stated = about.model_dump(mode="json")
     _write_json(folder / CERTIFICATE, statement(subjects, PREDICATE, stated))
     _write_json(folder / PROVENANCE_FILE, statement(subjects, PROVENANCE, _provenance(lineage, about)))
-
-
-def hashes(folder: Path) -> dict[str, str]:
-    """Return the hash of each file of a vintage's folder that its certificate names, or should; by its path."""
-    store = Store(str(folder))
-    found = (file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*")) if file.is_file())
-    return {name: store.sha256(name) for name in found if name not in STATEMENTS and not is_beside(name)}
-
-
-def is_beside(name: str) -> bool:
-    """Return whether a file is none of the vintage's: what git and the hub's client keep in a folder for themselves."""
-    return name == ".gitattributes" or name.startswith((".git/", ".cache/"))
 
 
 def _model(folder: Path, lineage: Lineage) -> None:

@@ -6,14 +6,13 @@ import hashlib
 from collections.abc import Iterator
 from datetime import date
 
+from ticlm.core.errors import InputError
+from ticlm.core.periods import span
 from ticlm.platform.publish.forms.provenance import PREDICATE as PROVENANCE
 from ticlm.platform.publish.forms.signers import Trust
 from ticlm.platform.publish.forms.signing import check as check_signature
 from ticlm.platform.publish.forms.statement import parsed
-
-from ticlm.core.errors import InputError
-from ticlm.core.periods import span
-from ticlm.platform.publish.vintage_folder import CERTIFICATE, PROVENANCE_FILE, hashes
+from ticlm.platform.publish.vintage_files import CERTIFICATE, PROVENANCE_FILE, hashes
 from ticlm.platform.verify.finding import Finding, first_of
 from ticlm.platform.verify.opened import OpenedVintage
 

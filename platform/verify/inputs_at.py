@@ -8,11 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ticlm.platform.publish.places.place import INPUTS, Place
-
 from ticlm.core.errors import InputError, in_one_line
 from ticlm.core.store import Store
-from ticlm.platform.publish.publishing import HUB
+from ticlm.platform.publish.places.place import HUB, INPUTS, Place
 
 
 class InputsGone(InputError):
@@ -26,6 +24,11 @@ class PublishedInputs:
     def __init__(self, where: str, folder: Path) -> None:
         self.where, self.folder = where, folder
         self._store = None if where.startswith(HUB) else Store(where)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether they lie on a disk of this machine."""
+        return self._store is not None and self._store.is_local
 
     def fetch(self, patterns: Iterable[str]) -> Path:
         """Return the local root that holds all files that match these patterns, after fetching those it lacks.

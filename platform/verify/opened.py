@@ -8,17 +8,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ticlm.platform.publish.forms.statement import InTotoStatement, parsed
-from ticlm.platform.publish.places.opened import place_of
-from ticlm.platform.publish.places.place import Place, is_label
-
 from ticlm.core import hub
 from ticlm.core.errors import InputError
 from ticlm.core.settings import parse
 from ticlm.core.store import Store
 from ticlm.platform.publish.certificate import PREDICATE, VintageCertificate
-from ticlm.platform.publish.publishing import INDEX
-from ticlm.platform.publish.vintage_folder import CERTIFICATE
+from ticlm.platform.publish.forms.statement import InTotoStatement, parsed
+from ticlm.platform.publish.places.opened import place_of
+from ticlm.platform.publish.places.place import INDEX, Place, is_label
+from ticlm.platform.publish.vintage_files import CERTIFICATE
 
 
 @dataclass(frozen=True)

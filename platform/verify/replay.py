@@ -24,7 +24,7 @@ from ticlm.core.integrity import own_hash
 from ticlm.core.integrity.records import FORMAT, Record, StoredFile, read_record
 from ticlm.core.store import Store
 from ticlm.platform.publish.certificate import RoundMade, VintageCertificate
-from ticlm.platform.publish.vintage_folder import METRICS
+from ticlm.platform.publish.vintage_files import METRICS
 from ticlm.platform.run.trainers import InProcess
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.work import ChainWork, work_of

@@ -49,6 +49,13 @@ class BucketPlace:
             found = (path.split("/") for path in self.store.walk(RECORDS))
             return place.in_order(parts[0] for parts in found if parts[1:] == ["whole.json"])
 
+    def index(self) -> bytes | None:
+        with self._heard():
+            return next(self.store.read_all([place.INDEX]))
+
+    def revision(self, label: str) -> str:
+        return ""
+
     def put(self, label: str, folder: Path, message: str) -> Sent:
         place.check_label(label)
         wanted = place.files_of(folder)

@@ -37,6 +37,13 @@ class FolderPlace:
         with _writing(self.folder):
             return place.in_order(Store(self.folder).folders())
 
+    def index(self) -> bytes | None:
+        file = self.folder / place.INDEX
+        return file.read_bytes() if file.is_file() else None
+
+    def revision(self, label: str) -> str:
+        return ""
+
     def put(self, label: str, folder: Path, message: str) -> Sent:
         place.check_label(label)
         wanted = place.files_of(folder)

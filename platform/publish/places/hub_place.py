@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from ticlm.core.errors import InputError, RunError
+from ticlm.core.errors import RunError
 from ticlm.platform.publish.places import place
 from ticlm.platform.publish.places.hub_repository import MAIN, HubRepository, RemoteFile, lacking
 from ticlm.platform.publish.places.place import INPUTS, Sent
@@ -49,6 +49,15 @@ class HubPlace:
     def _found(self, label: str) -> tuple[HubRepository, str, str]:
         """Return the repository of a vintage, the commit that holds it, and its folder there ("": the root)."""
         raise NotImplementedError
+
+    def index(self) -> bytes | None:
+        head = (self.repository.heads() or {}).get(MAIN)
+        if head is None or place.INDEX not in self.repository.listed(head):
+            return None
+        return self.repository.read(head, place.INDEX)
+
+    def revision(self, label: str) -> str:
+        return self._found(label)[1]
 
     def put_main(self, folder: Path, message: str) -> Sent:
         wanted = place.above(folder)

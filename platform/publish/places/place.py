@@ -17,9 +17,12 @@ Layout = Literal["branches", "folders", "repositories"]
 """How vintages lie on a hub: each on a branch; each in a folder of `main`; each in a repository of its own."""
 LABEL = re.compile(r"\d{6}(\d\d)?(-\d{6}(\d\d)?)?")
 """Labels as `core.periods.of_days` writes them. Other branches, folders and repositories are none of ours."""
-ABOVE = ("README.md", "vintages.json")
+INDEX = "vintages.json"
+ABOVE = ("README.md", INDEX)
 """Files that stand above the vintages, in the order in which they are written where each is written by itself."""
 INPUTS = "inputs"
+HUB = "hf:"
+"""What the names of places on a hub begin with."""
 BLOCK = 1 << 22
 
 
@@ -48,6 +51,12 @@ class Place(Protocol):
 
     def labels(self) -> list[str]:
         """Return the labels of the vintages that are whole, oldest first."""
+
+    def index(self) -> bytes | None:
+        """Return the bytes of `vintages.json` above the vintages; None if it is not there."""
+
+    def revision(self, label: str) -> str:
+        """Return the commit that holds a vintage; "" but on a hub."""
 
     def put(self, label: str, folder: Path, message: str) -> Sent:
         """Publish the files of a local folder as one vintage, whole or not at all. Files that are there are not sent.
