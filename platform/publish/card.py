@@ -172,7 +172,7 @@ def evaluation_results(about: VintageCertificate, report: Report, dataset: str, 
         for study in report.results
         for task, label, value, metric in _own_cells(about, study)
     ]
-    return eval_result_entries_to_yaml(list(entries))
+    return list(eval_result_entries_to_yaml(list(entries)))
 
 
 def _own_cells(about: VintageCertificate, study: Any) -> Iterator[tuple[str, str, float, str]]:

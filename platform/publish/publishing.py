@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ from ticlm.platform.publish.lineage import Lineage
 from ticlm.platform.publish.places.place import HUB, INDEX, INPUTS, Place
 from ticlm.platform.publish.vintage_files import CERTIFICATE
 from ticlm.platform.report.report import Report
-from ticlm.platform.train.maker import this_machine
 
 FORMAT = 1
 Say = Callable[[str], None]
@@ -100,7 +100,7 @@ def _write(folder: Path, one: Lineage, place: Place, report: Report, request: Pu
         leak_tests=tuple(dict(test) for test in request.leak_tests.get(one.label, ())),
         inputs=inputs_of(place) if request.with_inputs else "",
         licence=request.licence,
-        release=str(this_machine()["ticlm"]),
+        release=_release(),
     )
     base = place.address(about.before) if about.before else _initial(one)
     dataset = about.inputs.removeprefix(HUB) or paths.corpus_id(one.plan.study.corpus)
@@ -108,6 +108,14 @@ def _write(folder: Path, one: Lineage, place: Place, report: Report, request: Pu
     vintage_folder.write(folder, one, about, report, names)
     if request.signer is not None:
         sign(folder, request.signer)
+
+
+def _release() -> str:
+    """Return the release of this package; empty for a checkout that is not installed."""
+    try:
+        return version("ticlm")
+    except PackageNotFoundError:
+        return ""
 
 
 def _initial(one: Lineage) -> str:

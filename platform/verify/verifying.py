@@ -68,9 +68,6 @@ def _of_inputs(
     vintage: OpenedVintage, request: VerifyRequest, inputs: PublishedInputs, root: Path, say: Say, stack: ExitStack
 ) -> Iterator[Finding]:
     """Yield what comes of laying out the rounds again, of comparing shards, and of running rounds again."""
-    from ticlm.platform.verify.replay import Replayer
-    from ticlm.platform.verify.replay import findings as of_rounds
-
     root.mkdir()
     told, again = recomputed.again(vintage.certificate, inputs, root)
     yield from told
@@ -79,6 +76,9 @@ def _of_inputs(
     if inputs.is_local:
         yield _of_shards(again)
     if request.replay:
+        from ticlm.platform.verify.replay import Replayer  # loads torch, which nothing else here needs
+        from ticlm.platform.verify.replay import findings as of_rounds
+
         replayer = Replayer(vintage, again, say, stack)
         yield from of_rounds(replayer, request.replay, request.steps, request.seed)
     else:
@@ -96,9 +96,8 @@ def _of_shards(again: recomputed.Recomputed) -> Finding:
     problems = list(recomputed.shards(again, list(sources)))
     if problems:
         return Finding("shards", "refused", first_of(problems))
-    return Finding(
-        "shards", "holds", f"the rows of {len(sources)} sources are those of their manifests", "changed text"
-    )
+    words = f"the rows of {len(sources)} sources are those of their manifests"
+    return Finding("shards", "holds", words, "a row that was changed")
 
 
 def trusted(public_key: str | None, chain: list[str], identity: str | None, provider: str | None) -> Trust | None:

@@ -54,7 +54,7 @@ class HubPlace:
         head = (self.repository.heads() or {}).get(MAIN)
         if head is None or place.INDEX not in self.repository.listed(head):
             return None
-        return self.repository.read(head, place.INDEX)
+        return self.repository.read(head, place.INDEX).read_bytes()
 
     def revision(self, label: str) -> str:
         return self._found(label)[1]
