@@ -92,8 +92,9 @@ def check(folder: Path, trust: Trust, at: datetime | None = None) -> SignatureCh
         return SignatureCheck("invalid", f"{SIGNATURE} is damaged ({in_one_line(error)})")
     if bundle.version > NEWEST:
         shown = ".".join(map(str, bundle.version))
+        read = ".".join(map(str, NEWEST))
         return SignatureCheck(
-            "unchecked", f"{SIGNATURE} is a bundle of a newer version ({shown}): update model-signing"
+            "unchecked", f"{SIGNATURE} is a bundle of a newer version: {shown}, this release reads {read}"
         )
     if bundle.signed_by != trust.kind:
         return SignatureCheck("invalid", f"signed with {MEANS[bundle.signed_by]}, expected {MEANS[trust.kind]}")
@@ -123,8 +124,9 @@ class _Bundle(NamedTuple):
             return _Bundle(version, "", (), {}, ())
         material = bundle["verificationMaterial"]
         chain = material.get("x509CertificateChain", {}).get("certificates", ())
-        # Chains are of certificates that model-signing was given, a single certificate is one that Sigstore issued.
-        signed_by = "key" if "publicKey" in material else "certificate" if chain else "sigstore"
+        # Only Sigstore has a log; older bundles of it have a chain too.
+        logged = "certificate" in material or material.get("tlogEntries")
+        signed_by = "key" if "publicKey" in material else "sigstore" if logged else "certificate"
         ders = tuple(base64.b64decode(one["rawBytes"], validate=True) for one in chain)
         payload = json_texts.read_object(base64.b64decode(bundle["dsseEnvelope"]["payload"], validate=True))
         predicate = payload["predicate"]
@@ -252,6 +254,8 @@ def _relative(path: str) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    """Return the first names in words."""
+    """Return the first names in words, in one line whatever is in them."""
     more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(name if name.isprintable() else repr(name) for name in names[:SHOWN]) + (
+        f" and {more} more" if more > 0 else ""
+    )

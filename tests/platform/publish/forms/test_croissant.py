@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import logging
+import re
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -12,10 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builds import without_ray
 from toys import build_toy_corpus
 
 from ticlm.core.corpus import Corpus
 from ticlm.core.errors import InputError
+from ticlm.core.settings import parse
+from ticlm.datasets.corpus import build
+from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.platform.publish.forms.croissant import FILE, CorpusCreator, CorpusNotes, croissant
 from ticlm.platform.publish.forms.documents import to_bytes
 
@@ -101,6 +106,47 @@ def test_dates_inputs_and_the_context_are_those_of_the_periods(corpus: Corpus) -
     assert one["rai:dataCollectionTimeframe"] == ["2023-02-01", "2023-02-28"]
     assert "prov:wasDerivedFrom" not in one, "toys have no inputs"
     assert all("202301" not in json.dumps(file) for file in one["distribution"])
+
+
+def test_a_corpus_that_was_built_shows_its_inputs_its_spans_and_the_sources_of_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_ray(monkeypatch)
+    (tmp_path / "texts").mkdir()
+    words = "Ada Byron met Charles Babbage in London on 5 June 1833, and they spoke of his engine."
+    lines = [
+        {
+            "url": f"https://example.org/{number}",
+            "text": f"{words} It was visit {number} of Mary Somerville.",
+            "timestamp": f"2023-0{number % 2 + 1}-07",
+            "source": ("news", "letters")[number % 3 == 0],
+        }
+        for number in range(60)
+    ]
+    (tmp_path / "texts/a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    settings = {
+        **{"name": "spans", "version": 1, "length": 48, "periods": {"initial": 202301, "last": 202302}},
+        "documents": {"kind": "files", "paths": [str(tmp_path / "texts")], "fields": {"source": "source"}},
+        **{"splits": {"eval": 0.3, "tune": 0}, "tokenizer": {"kind": "train", "vocab_size": 600}},
+        **{"rows": {"kind": "salient-spans", "tagger": "rules", "inputs": 60}, "by_source": True},
+    }
+    corpus = build.build(parse(CorpusRecipe, settings, "recipe"), str(tmp_path / "root"))
+    described = croissant(corpus, PERIODS, NOTES)
+    (tmp_path / "root/corpora/spans@1" / FILE).write_bytes(to_bytes(described))
+    files = [one for one in described["distribution"] if one["@type"] == "cr:FileObject"]
+    assert {one["@id"]: one["sha256"] for one in files} == {
+        one["@id"]: corpus.store.sha256(one["@id"]) for one in files
+    }
+    assert {re.sub(r"-\d+", "", one["name"]) for one in files} == {"tokenizer.json", "part.parquet", "spans.parquet"}
+    assert described["prov:wasDerivedFrom"] == list(corpus.periods["202301"].lineage.inputs) != []
+    opened(described)
+    import mlcroissant
+
+    evaluated = mlcroissant.Dataset(tmp_path / "root/corpora/spans@1" / FILE)
+    records = list(evaluated.records("eval"))
+    assert len(records) == sum(corpus.split(label, "eval").rows for label in PERIODS) > 0
+    assert {one["eval/source"] for one in records} == {b"news", b"letters"}
+    assert records[0].keys() == {f"eval/{name}" for name in ("inputs", "targets", "source", "period")}
 
 
 def test_the_same_corpus_has_the_same_bytes(corpus: Corpus) -> None:

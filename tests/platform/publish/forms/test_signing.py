@@ -21,7 +21,6 @@ from pydantic import TypeAdapter
 
 from ticlm.core.errors import InputError, RunError
 from ticlm.core.extras import check as check_extras
-from ticlm.platform.publish.forms import signing
 from ticlm.platform.publish.forms.signers import (
     AnySigner,
     CertificateSigner,
@@ -163,6 +162,10 @@ def _add(folder: Path) -> None:
     (folder / "extra.bin").write_bytes(b"1")
 
 
+def _add_lines(folder: Path) -> None:
+    (folder / "a\nb").touch()
+
+
 def _all(folder: Path) -> None:
     for change in (_append, _drop, _add):
         change(folder)
@@ -176,6 +179,7 @@ def _all(folder: Path) -> None:
         (_append, "config.json was changed"),
         (_drop, "model.safetensors was removed"),
         (_add, "extra.bin was added"),
+        (_add_lines, r"'a\nb' was added"),
         (
             _all,
             "config.json was changed; model.safetensors was removed; extra.bin, more-0, more-1 and 2 more were added",
@@ -242,7 +246,7 @@ DAMAGE: dict[str, tuple[Callable[[dict[str, Any]], str], str, str]] = {
     "newer": (
         lambda f: json.dumps(f | {"mediaType": "application/vnd.dev.sigstore.bundle.v0.4+json"}),
         "unchecked",
-        "is a bundle of a newer version (0.4): update model-signing",
+        "is a bundle of a newer version: 0.4, this release reads 0.3",
     ),
 }
 
@@ -412,15 +416,14 @@ def test_without_a_network_sigstore_leaves_a_signature_unchecked(
         raise ConnectionError("no route\nto host")
 
     found = bundle(signed)
-    found["verificationMaterial"] = {"certificate": {"rawBytes": ""}, "tlogEntries": []}
-    (signed / SIGNATURE).write_text(json.dumps(found))
     monkeypatch.setattr(model_signing.verifying.Config, "use_sigstore_verifier", unreachable)
     monkeypatch.setattr(model_signing.signing.Config, "use_sigstore_signer", unreachable)
     signer = SigstoreSigner(identity="ada@example.org", provider="https://accounts.example.org")
-    assert check(signed, signer.trusted()) == (
-        "unchecked",
-        "the signature cannot be checked here: no route to host",
-    )
+    chain = {"certificates": [{"rawBytes": ""}]}
+    for material in ({"certificate": {"rawBytes": ""}}, {"x509CertificateChain": chain, "tlogEntries": [{}]}):
+        (signed / SIGNATURE).write_text(json.dumps(found | {"verificationMaterial": material}))
+        told = ("unchecked", "the signature cannot be checked here: no route to host")
+        assert check(signed, signer.trusted()) == told
     with pytest.raises(RunError, match="model cannot be signed: no route to host"):
         sign(vintage, signer)
     with pytest.raises(InputError, match="variable SIGSTORE_TOKEN, which should hold a token, is not set"):
@@ -447,7 +450,7 @@ def test_a_killed_signer_leaves_the_older_signature(signed: Path, keys: Keys, mo
     def killed(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(signing.Store, "write", killed)
+    monkeypatch.setattr("ticlm.core.store.Store.write", killed)
     with contextlib.suppress(KeyboardInterrupt):
         sign(signed, keys.signer())
     assert (signed / SIGNATURE).read_bytes() == before
@@ -456,7 +459,7 @@ def test_a_killed_signer_leaves_the_older_signature(signed: Path, keys: Keys, mo
 
 @pytest.mark.parametrize("kind", ["key", "certificate", "sigstore"])
 def test_a_signer_is_a_setting_told_by_its_kind(kind: str) -> None:
-    values = {
+    values: dict[str, dict[str, Any]] = {
         "key": {"private_key": "a.pem"},
         "certificate": {"private_key": "a.pem", "certificate": "a.crt", "chain": ["root.crt"]},
         "sigstore": {"identity": "ada@example.org", "provider": "https://accounts.example.org"},
