@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, NoReturn, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
@@ -57,11 +57,12 @@ def sha256(data: bytes) -> str:
 
 class WritingHandler(Handler):
     writing: ClassVar[Writing]
+    disable_nagle_algorithm = True  # an answer is two writes, and the second one would wait 40 ms
 
     def handle_one_request(self) -> None:
         try:
             super().handle_one_request()
-        except Cut:
+        except (Cut, BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
     def do_HEAD(self) -> None:
@@ -101,13 +102,21 @@ class WritingHandler(Handler):
 
     def _body(self) -> bytes:
         if "chunked" not in self.headers.get("Transfer-Encoding", ""):
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            size = int(self.headers.get("Content-Length") or 0)
+            found = self.rfile.read(size)
+            if len(found) < size:
+                raise Cut  # whoever sends it was killed
+            return found
         found = b""
-        while size := int(self.rfile.readline().split(b";")[0], 16):
+        while size := int(self.rfile.readline().split(b";")[0] or self._cut(), 16):
             found += self.rfile.read(size)
             self.rfile.readline()
         self.rfile.readline()
         return found
+
+    @staticmethod
+    def _cut() -> NoReturn:
+        raise Cut
 
     def _knows(self) -> bool:
         if self.headers.get("Authorization") == f"Bearer {self.server.token}":
@@ -212,7 +221,7 @@ class WritingHandler(Handler):
                 files[path] = base64.b64decode(line["value"]["content"])
                 self.writing.received += len(files[path])
         self.writing.commits.append((name, branch, header["summary"]))
-        number = f"{name} {len(self.writing.commits)} {found.refs[branch]}"
+        number = f"{name} {len(found.commits)} {found.refs[branch]}"
         commit = hashlib.sha1(number.encode()).hexdigest()
         found.commits[commit], found.refs[branch] = files, commit
         self._json({"success": True, "commitOid": commit, "commitUrl": f"{self.server.url}/{name}/commit/{commit}"})

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
+
+from ticlm.platform.publish.places.place import Place
 
 LABELS = tuple(f"2024{month:02d}" for month in range(1, 13))
 
@@ -26,7 +30,25 @@ def vintage(parent: Path, label: str, seed: str = "") -> Path:
     return folder
 
 
-def main_of(folder: Path, labels: list[str]) -> Path:
-    """Write vintages.json into the folder of the newest vintage, which so becomes what stands at main."""
-    (folder / "vintages.json").write_text(json.dumps({"vintages": labels}))
-    return folder
+def main_of(folder: Path, labels: Sequence[str]) -> Path:
+    """Return a folder with what stands at main when a vintage is the newest: its files, and vintages.json."""
+    main = folder.parent / f"main-{folder.name}"
+    shutil.copytree(folder, main, dirs_exist_ok=True)
+    (main / "vintages.json").write_text(json.dumps({"vintages": list(labels)}))
+    return main
+
+
+def publish(place: Place, parent: Path, labels: Sequence[str] = LABELS) -> int:
+    """Publish vintages, and main whenever one is the newest; return the bytes that were sent."""
+    sent = 0
+    for label in labels:
+        sent += place.put(label, parent / label, f"Vintage {label}").bytes
+        if place.labels()[-1] == label:
+            sent += place.put_main(parent / f"main-{label}", f"Newest: {label}").bytes
+    return sent
+
+
+def made(parent: Path, labels: Sequence[str] = LABELS) -> None:
+    """Write the folders that `publish` reads."""
+    for at, label in enumerate(labels, 1):
+        main_of(vintage(parent, label), labels[:at])

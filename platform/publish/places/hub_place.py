@@ -61,7 +61,12 @@ class HubPlace:
 
     def put_main(self, folder: Path, message: str) -> Sent:
         wanted = place.above(folder)
-        return _twice(lambda: _write(self.repository, wanted, message, alone=False))
+        return _twice(lambda: self._put_main(wanted, message))
+
+    def _put_main(self, wanted: Mapping[str, Path], message: str) -> Sent:
+        head = self.repository.made()[MAIN]
+        missing = lacking(self.repository.listed(head), wanted)
+        return Sent(self.repository.commit(MAIN, head, missing, message), _size(missing))
 
     def put_inputs(self, files: Iterable[tuple[str, Path]], message: str) -> Sent:
         wanted = dict(sorted(files))
@@ -136,7 +141,17 @@ class ByBranches(HubPlace):
 
     def put_main(self, folder: Path, message: str) -> Sent:
         wanted = place.files_of(folder)
-        return _twice(lambda: _write(self.repository, wanted, message, alone=True))
+        return _twice(lambda: self._put_main(wanted, message))
+
+    def _put_main(self, wanted: Mapping[str, Path], message: str) -> Sent:
+        heads = self.repository.made()
+        there = self.repository.listed(heads[MAIN])
+        missing = lacking(there, wanted)
+        commit = self.repository.commit(MAIN, heads[MAIN], missing, message, there.keys() - wanted.keys())
+        newest = place.in_order(heads)[-1:]
+        # The hub has the weights of a vintage already, and asks for no large file twice.
+        held = self.repository.listed(heads[newest[0]]) if newest and missing else {}
+        return Sent(commit, _size(lacking({path: file for path, file in held.items() if file.sha256}, missing)))
 
     def _found(self, label: str) -> tuple[HubRepository, str, str]:
         heads = self.repository.heads() or {}
@@ -201,15 +216,6 @@ def _put_once(
         return Sent(head, 0)
     files = {f"{below}/{path}" if below else path: file for path, file in wanted.items()}
     return Sent(repository.commit(MAIN, head, files, message), _size(files))
-
-
-def _write(repository: HubRepository, wanted: Mapping[str, Path], message: str, alone: bool) -> Sent:
-    """Write files to `main` by one commit; `alone`: no others stay there."""
-    head = repository.made()[MAIN]
-    there = repository.listed(head)
-    missing = lacking(there, wanted)
-    commit = repository.commit(MAIN, head, missing, message, there.keys() - wanted.keys() if alone else ())
-    return Sent(commit, _size(missing))
 
 
 def _twice(work: Callable[[], T]) -> T:

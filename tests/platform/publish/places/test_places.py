@@ -104,8 +104,9 @@ def test_what_stands_above_the_vintages_may_change(where: Where, tmp_path: Path)
     for label in ("202401", "202402"):
         folder = vintage(tmp_path, label)
         where.place.put(label, folder, label)
-        first = where.place.put_main(main_of(folder, where.place.labels()), f"Newest: {label}")
-        again = where.place.put_main(folder, f"Newest: {label}")
+        main = main_of(folder, where.place.labels())
+        first = where.place.put_main(main, f"Newest: {label}")
+        again = where.place.put_main(main, f"Newest: {label}")
         assert first.bytes > 0 and again.bytes == 0 and again.revision == first.revision
     assert where.place.labels() == ["202401", "202402"]
     with pytest.raises(InputError, match="neither README.md nor vintages.json"):
