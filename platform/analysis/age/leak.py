@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +126,11 @@ class LeakTest:
         return self.p > LEVEL and self.power >= ENOUGH
 
     @property
+    def short(self) -> str:
+        """The verdict in a few words."""
+        return "leak" if self.is_leak else "no sign" if self.is_clean else "cannot be told"
+
+    @property
     def verdict(self) -> str:
         """What the test says, in words."""
         if self.is_leak:
@@ -203,15 +208,23 @@ def leak_of(study: StudyResult, method: str, vintage: str, seed: int | None = No
 
 def vintages(asked: pd.DataFrame, answered: pd.DataFrame) -> list[Vintage]:
     """Return the vintages of one run, oldest first, from the changes that were asked (results/dated_changes.py) and the
-    answers of the run (PREDICTION_COLUMNS)."""
+    answers of the run (PREDICTION_COLUMNS). An imported start that no date is known of is none."""
     found = []
-    for label in sorted(map(str, answered["trained"].unique()), key=lambda one: span(one)[1]):
+    ends = {label: end for label in map(str, answered["trained"].unique()) if (end := _end(label)) is not None}
+    for label, end in sorted(ends.items(), key=lambda one: one[1]):
         kept, changes, alike = answered_changes(asked, answered[answered["trained"] == label])
-        end = span(label)[1]
         last = end - timedelta(days=1)
         whole, begun = end.year * 12 + end.month - 2, last.year * 12 + last.month - 1
         found.append(Vintage(label, whole, begun, tuple(kept["id"]), changes, alike))
     return found
+
+
+def _end(label: str) -> date | None:
+    """Return the first day after a period; None of a start from outside whose name is no span of time."""
+    try:
+        return span(label)[1]
+    except ValueError:
+        return None
 
 
 def of_run(run: Sequence[Vintage], method: str, seed: int, task: str) -> Iterator[LeakTest]:
@@ -276,8 +289,9 @@ def p_text(p: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """Return a probability with two digits, cut off and not rounded: it is never told as more than it is."""
-    return f"{math.floor(100 * share) / 100:.2f}"
+    """Return a probability with two digits, cut off and not rounded: it is never told as more than it is. A dash if it
+    is not known."""
+    return "–" if math.isnan(share) else f"{math.floor(100 * share) / 100:.2f}"
 
 
 def _plain(value: Any) -> Any:

@@ -105,9 +105,10 @@ def test_what_only_one_of_them_was_asked_is_left_out_and_counted() -> None:
     first, later = vintage(changes, START), vintage(changes, START + 9)
     places = np.flatnonzero(np.arange(len(changes)) % 10)
     fewer = Changes(*(getattr(changes, name)[places] for name in Changes.__dataclass_fields__))
-    short = replace(vintage(fewer, START), ids=tuple(first.ids[k] for k in places), alike=len(changes) - len(places))
+    alike = len(changes) - len(places)
+    short = replace(vintage(fewer, START), ids=tuple(first.ids[k] for k in places.tolist()), alike=alike)
     one = leak_test(later, short, "chain", 0, "facts")
-    assert one.left_out == len(changes) - len(places)
+    assert one.left_out == alike
     assert one.changes < leak_test(later, first, "chain", 0, "facts").changes
 
 
