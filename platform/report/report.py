@@ -107,6 +107,7 @@ class Report:
     def parts(self) -> list[Part]:
         """What each benchmark adds, in the order of the page (papers/together/parts.py)."""
         from ticlm.platform.display import ages
+        from ticlm.platform.display.age import leak
         from ticlm.platform.display.age.part import part as age
         from ticlm.platform.display.models import part as models
         from ticlm.platform.papers.tic_lm.part import part, without_periods
@@ -118,7 +119,8 @@ class Report:
             return parts(self.results, of_models)
         own = self.trained, self.summary
         aged = ages.part(self.trained, self._trained_views)
-        return parts(self.results, [*of_models, part(*own), aged], [without_periods(*own)])
+        of_vintages = [found] if (found := leak.part(self.trained)) else []
+        return parts(self.results, [*of_models, part(*own), aged, *of_vintages], [without_periods(*own)])
 
     @property
     def trained(self) -> list[StudyResult]:
