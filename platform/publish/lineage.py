@@ -12,7 +12,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import Record
 from ticlm.core.mixture import Source
 from ticlm.core.periods import span
-from ticlm.methods.method import OracleSeries
+from ticlm.methods.method import Joint, OracleSeries
 from ticlm.platform.publish.certificate import (
     CorpusRead,
     OutsideInput,
@@ -208,11 +208,9 @@ def lineages(plan: Plan, method: str, seed: int | None) -> list[Lineage]:
     run = next((one for one in runs if seed in (None, one.seed)), None)
     if run is None:
         raise InputError(f"method {method} has no seed {seed}; it has {', '.join(str(one.seed) for one in runs)}")
-    labels = [
-        label
-        for label, key in run.rounds.items()
-        if plan.done(key) and plan.tree.rounds[key].steps + len(plan.tree.rounds[key].average)
-    ]
+    # A joint round has no chain that could end at its first model, which other methods share.
+    own = list(run.rounds)[-1:] if isinstance(run.method, Joint) else list(run.rounds)
+    labels = [one for one in own if plan.done(run.rounds[one]) and _is_own(plan.tree.rounds[run.rounds[one]])]
     if not labels:
         raise InputError(f"no round of {method} is trained yet; run it with: ticlm train {plan.study.name}")
     return [Lineage(plan, run, label) for label in labels]
