@@ -104,10 +104,11 @@ def _manifests(corpus: CorpusRead, inputs: PublishedInputs, root: Path) -> Itera
         target = root / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes((local / name).read_bytes())
-        if name in stated and _sha256(target) != stated[name]:
-            yield f"{name}: changed"
-    if _sha256(root / place / paths.tokenizer_file()) != corpus.tokenizer.sha256:
-        yield f"{place}/{paths.tokenizer_file()}: changed"
+    stated[f"{place}/{paths.tokenizer_file()}"] = corpus.tokenizer.sha256
+    changed = [f"{name}: changed" for name, sha256 in stated.items() if _sha256(root / name) != sha256]
+    if changed:
+        yield from changed
+        return
     opened = Corpus.open(str(root / place))
     for one in corpus.periods:
         manifest = opened.periods[one.label]
