@@ -79,6 +79,8 @@ def limits(about: VintageCertificate) -> list[str]:
         lines.append("How text was dated is not recorded: an older release built the corpus.")
     if about.outside:
         lines.append("What came from outside has the date that was declared, which nothing here confirms.")
+    if about.own_code:
+        lines.append(f"It was made by code of its publisher's own ({', '.join(about.own_code)}), which others lack.")
     if not about.inputs:
         lines.append("Its inputs are not published: its rounds cannot be run again by others.")
     lines.append("A model may be wrong, and repeats what stood in its text.")

@@ -6,16 +6,44 @@ follows from a study, the manifests of its corpora and the records of its rounds
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ticlm.core.corpus import TokenizerInfo
 from ticlm.core.integrity.records import StoredFile
+from ticlm.core.periods import Label, span
 from ticlm.core.settings import Settings
 
 PREDICATE = "urn:ticlm:vintage/v1"
 """Type of the predicate; a number behind it that is higher belongs to a later release."""
+
+
+def _inside(file: StoredFile) -> StoredFile:
+    """Refuse a file whose path leads out of its folder."""
+    if not is_inside(file.path):
+        raise ValueError(f"path must lie below its folder, got {file.path!r}")
+    return file
+
+
+def is_inside(path: str) -> bool:
+    """Return whether a path leads to a file below its folder: anybody may have written what names it."""
+    parts = PurePosixPath(path)
+    return bool(parts.parts) and not parts.is_absolute() and ".." not in parts.parts and "\\" not in path
+
+
+def _spanned(label: str) -> str:
+    span(label)
+    return label
+
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+PeriodName = Annotated[Label, AfterValidator(_spanned)]
+CorpusName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9._-]*$")]
+AttemptName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
+FileInside = Annotated[StoredFile, AfterValidator(_inside)]
 
 
 class OutsideInput(Settings):
@@ -28,15 +56,15 @@ class OutsideInput(Settings):
 class PeriodRead(Settings):
     """A period of a corpus, as far as the vintage read it."""
 
-    label: str
+    label: PeriodName
     first_day: str
     last_day: str
     documents: int
     rows: int
     tokens: int
-    sha256: str
+    sha256: Sha256
     """Identity of its training rows."""
-    record: str
+    record: Sha256
     """Hash of the period's record, which names all its files."""
     dating: str = ""
     """The rule by which documents were dated; empty where an older release built the period."""
@@ -47,8 +75,8 @@ class PeriodRead(Settings):
 class CorpusRead(Settings):
     """A corpus that the vintage was trained on."""
 
-    id: str
-    info: str
+    id: CorpusName
+    info: Sha256
     """Hash of what never changes in it (`corpus.json`)."""
     recipe: str
     """Fingerprint of all that reaches its bytes."""
@@ -59,19 +87,19 @@ class CorpusRead(Settings):
 class RoundMade(Settings):
     """A round on the way to the vintage: what it read, and what came of it."""
 
-    id: str
-    kind: str
+    id: Sha256
+    kind: Literal["round", "average", "sample"]
     """`round`, `average` of rounds, or `sample` of rows."""
-    period: str
-    needs: tuple[str, ...]
+    period: PeriodName
+    needs: tuple[Sha256, ...]
     """Ids of the rounds that it starts from."""
     steps: int
     tokens: int
     reads: dict[str, int] = Field(default_factory=dict)
     """Source (`corpus/period/split`) -> tokens that it was given of it; 0: a penalty reads it."""
-    attempt: str
+    attempt: AttemptName
     """Name of the attempt that finished it."""
-    files: tuple[StoredFile, ...]
+    files: tuple[FileInside, ...]
     """The files that it left, relative to the attempt."""
     loss: float | None = None
     seconds: float = 0.0
@@ -98,7 +126,7 @@ class TuneLosses(Settings):
 class VintageCertificate(Settings):
     """Everything that is stated about a vintage."""
 
-    vintage: str
+    vintage: PeriodName
     """Its period."""
     cutoff: str
     """The last day of its period: no text that it read is said to be later."""
@@ -107,7 +135,7 @@ class VintageCertificate(Settings):
     study: str
     method: str
     seed: int
-    round: str
+    round: Sha256
     """Id of the round whose weights it has."""
     before: str = ""
     """Period of the vintage before it, from which it goes on; empty: there is none."""
@@ -115,7 +143,7 @@ class VintageCertificate(Settings):
     """The study, cut at this vintage, with this method alone; rounds follow from it and from the corpora."""
     corpora: tuple[CorpusRead, ...]
     outside: tuple[OutsideInput, ...] = ()
-    models: dict[str, str] = Field(default_factory=dict)
+    models: dict[str, Sha256] = Field(default_factory=dict)
     """Imported model, as the settings name it -> hash of its files."""
     rounds: tuple[RoundMade, ...]
     """All rounds on the way to it, parents before children; the last one is its own."""
@@ -132,6 +160,21 @@ class VintageCertificate(Settings):
     release: str
     """The release of ticlm that wrote it."""
 
+    @property
+    def own_code(self) -> list[str]:
+        """The classes of the publisher's own that its settings name, which no release of ticlm has."""
+        return sorted(set(_own_kinds(self.settings)))
+
     def made(self, round_id: str) -> RoundMade:
         """Return what it says of a round on the way to it."""
         return next(one for one in self.rounds if one.id == round_id)
+
+
+def _own_kinds(value: Any) -> Iterator[str]:
+    """Yield every `kind` of some settings that is an import path."""
+    if isinstance(value, dict):
+        kind = value.get("kind")
+        if isinstance(kind, str) and ":" in kind:
+            yield kind
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _own_kinds(item)

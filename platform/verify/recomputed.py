@@ -14,7 +14,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.mixture import Source
 from ticlm.core.settings import parse
 from ticlm.core.store import Store
-from ticlm.platform.publish.certificate import CorpusRead, VintageCertificate
+from ticlm.platform.publish.certificate import CorpusRead, VintageCertificate, is_inside
 from ticlm.platform.publish.inputs import model_place
 from ticlm.platform.publish.lineage import sizes_of
 from ticlm.platform.study import data as corpora
@@ -49,6 +49,9 @@ def again(about: VintageCertificate, inputs: PublishedInputs, root: Path) -> tup
         return [Finding("manifests", "refused", first_of(found))], None
     catches = "a period that was built again, a document that was added or dropped, a date that was changed"
     findings = [Finding("manifests", "holds", f"those of {_periods(about)} are the ones it names", catches)]
+    if about.own_code:
+        words = f"they are made by code of the publisher's own ({first_of(about.own_code)}), which is not run here"
+        return [*findings, Finding("rounds", "unchecked", words)], None
     try:
         plan = _plan(about, inputs, root)
     except InputsGone:
@@ -79,6 +82,8 @@ def shards(of: Recomputed, sources: Iterator[Source] | list[Source]) -> Iterator
         local = of.inputs.fetch(f"{place}/{path}" for path in files)
         own = Path(corpus.store.path())
         for path, file in zip(files, manifest.files):
+            if not is_inside(path):
+                raise InputError(f"{place}: its manifest names {path!r}, which leads out of it")
             if not (own / path).exists():
                 (own / path).parent.mkdir(parents=True, exist_ok=True)
                 (own / path).symlink_to((local / place / path).absolute())

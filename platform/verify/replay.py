@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -54,6 +55,11 @@ class Replayer:
     @property
     def about(self) -> VintageCertificate:
         return self.vintage.certificate
+
+    @cached_property
+    def _labels(self) -> frozenset[str]:
+        """The vintages that are published beside this one."""
+        return frozenset(() if self.vintage.place is None else self.vintage.place.labels())
 
     def chosen(self, number: int, seed: int) -> list[RoundMade]:
         """Return some of the rounds on the way to the vintage, at random; the same for the same seed."""
@@ -125,10 +131,9 @@ class Replayer:
     def _published(self, made: RoundMade, file: StoredFile) -> Path | None:
         """Return where a file of a round was published: in the inputs, or in the folder of a vintage before."""
         place = f"{paths.attempt(paths.round_folder(made.id), made.attempt)}/{file.path}"
-        try:
+        if self.of.inputs.has(place):
             return self.of.inputs.fetch([place]) / place
-        except InputsGone:
-            folder = self._folder(made)
+        folder = self._folder(made)
         name = file.path.removeprefix(f"{paths.MODEL}/")
         return folder / name if folder is not None and name != file.path and (folder / name).exists() else None
 
@@ -137,9 +142,9 @@ class Replayer:
         if made.id == self.about.round:
             return self.vintage.folder
         place = self.vintage.place
-        if place is None or made.period not in place.labels():
-            return None
         if made.period not in self._folders:
+            if place is None or made.period not in self._labels:
+                return None
             folder = self.stack.enter_context(place.get(made.period))
             if read_certificate(folder, place.address(made.period))[1].round != made.id:
                 return None
@@ -245,10 +250,9 @@ class Replayer:
         if folder is not None and (folder / METRICS).exists():
             return dict(json.loads((folder / METRICS).read_text()))
         place = paths.metrics(paths.attempt(paths.round_folder(made.id), made.attempt))
-        try:
-            return dict(json.loads((self.of.inputs.fetch([place]) / place).read_text()))
-        except InputsGone:
+        if not self.of.inputs.has(place):
             return None
+        return dict(json.loads((self.of.inputs.fetch([place]) / place).read_text()))
 
     def _other(self, made: RoundMade) -> list[str]:
         """Return what is another here than where a round was made; `what made it, which is not recorded` if nobody
