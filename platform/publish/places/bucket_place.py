@@ -17,10 +17,10 @@ import json
 import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from ticlm.core.errors import InputError, TiclmError, in_one_line
+from ticlm.core.errors import InputError, RunError, TiclmError, in_one_line
 from ticlm.core.signals import Threads
 from ticlm.core.store import READERS, SMALL, Store
 from ticlm.platform.publish.places import place
@@ -93,7 +93,7 @@ class BucketPlace:
         return Sent("", sent)
 
     def put_inputs(self, files: Iterable[tuple[str, Path]], message: str) -> Sent:
-        wanted = dict(files)
+        wanted = place.inputs_of(files)
         digests = {path: place.sha256_of(file) for path, file in wanted.items()}
         with self._heard():
             return Sent("", self._send(INPUTS, wanted, digests, f"{RECORDS}/{INPUTS}"))
@@ -109,7 +109,7 @@ class BucketPlace:
         for data in self.store.read_all(f"{records}/sent/{name}" for name in names):
             known |= json.loads(data or b"{}")
         states = self.store.states(below)
-        lacking = [path for path in wanted if known.get(path) != [digests[path], states.get(path)]]
+        lacking = [path for path in wanted if path not in states or known.get(path) != [digests[path], states[path]]]
         sizes = {path: wanted[path].stat().st_size for path in lacking}
         for batch in _batches(sizes):
             small = [path for path in batch if sizes[path] <= SMALL]
@@ -119,7 +119,10 @@ class BucketPlace:
                 if sizes[path] > SMALL:
                     self._send_one(wanted[path], f"{below}/{path}")
             states = self.store.states(below)
-            sent = {path: [digests[path], states.get(path)] for path in batch}
+            for path in batch:
+                if states.get(path, "").partition(" ")[0] != str(sizes[path]):
+                    raise RunError(f"{self.name}/{below}/{path}: not there as it was sent; run the same command again")
+            sent = {path: [digests[path], states[path]] for path in batch}
             self.store.write(f"{records}/sent/{uuid.uuid4().hex}.json", json.dumps(sent).encode())
         return sum(sizes.values())
 
@@ -128,16 +131,16 @@ class BucketPlace:
 
     @contextmanager
     def get(self, label: str) -> Iterator[Path]:
-        with self._heard():
-            if self._hashes(label) is None:
-                raise place.no_vintage(self.address(label), self.labels())
-            with self.store.local(label) as folder:
-                yield folder
+        with ExitStack() as copy:
+            with self._heard():
+                if self._hashes(label) is None:
+                    raise place.no_vintage(self.address(label), self.labels())
+                folder = copy.enter_context(self.store.local(label))
+            yield folder
 
     def files(self, label: str) -> dict[str, str]:
         with self._heard():
-            whole = self._hashes(label)
-            if whole is None:
+            if self._hashes(label) is None:
                 raise place.no_vintage(self.address(label), self.labels())
             # Of the bytes that are there, not of the record: this is asked to compare the two.
             return {path: self.store.sha256(f"{label}/{path}") for path in self.store.walk(label)}

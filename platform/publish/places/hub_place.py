@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from ticlm.core.errors import InputError, RunError
+from ticlm.core.errors import RunError
 from ticlm.platform.publish.places import place
-from ticlm.platform.publish.places.hub_repository import MAIN, HubRepository, RemoteFile, lacking
+from ticlm.platform.publish.places.hub_repository import ATTRIBUTES, MAIN, HubRepository, RemoteFile, lacking
 from ticlm.platform.publish.places.place import INPUTS, Sent
 
 STAGING = "publishing-"
@@ -40,7 +40,7 @@ class HubPlace:
 
     def put(self, label: str, folder: Path, message: str) -> Sent:
         place.check_label(label)
-        wanted = place.files_of(folder)
+        wanted = _files_of(folder)
         return _twice(lambda: self._put(label, wanted, message))
 
     def _put(self, label: str, wanted: Mapping[str, Path], message: str) -> Sent:
@@ -60,7 +60,7 @@ class HubPlace:
         return Sent(self.repository.commit(MAIN, head, missing, message), _size(missing))
 
     def put_inputs(self, files: Iterable[tuple[str, Path]], message: str) -> Sent:
-        wanted = dict(sorted(files))
+        wanted = place.inputs_of(files)
         return _twice(lambda: self._put_inputs(wanted, message))
 
     def _put_inputs(self, wanted: Mapping[str, Path], message: str) -> Sent:
@@ -131,7 +131,7 @@ class ByBranches(HubPlace):
         return Sent(commit, _size(missing))
 
     def put_main(self, folder: Path, message: str) -> Sent:
-        wanted = place.files_of(folder)
+        wanted = _files_of(folder)
         return _twice(lambda: self._put_main(wanted, message))
 
     def _put_main(self, wanted: Mapping[str, Path], message: str) -> Sent:
@@ -180,9 +180,7 @@ class ByRepositories(HubPlace):
 
     def labels(self) -> list[str]:
         begin = f"{self.repository.name}-"
-        return place.in_order(
-            one.removeprefix(begin) for one in self.repository.siblings() if one.startswith(begin)
-        )
+        return place.in_order(one.removeprefix(begin) for one in self.repository.siblings() if one.startswith(begin))
 
     def _of(self, label: str) -> HubRepository:
         return HubRepository(self.address(label), private=self.repository.private)
@@ -211,6 +209,11 @@ def _put_once(
     return Sent(repository.commit(MAIN, head, files, message), _size(files))
 
 
+def _files_of(folder: Path) -> dict[str, Path]:
+    """Return the files of a local folder that may be a clone of a repository, without what is the hub's own."""
+    return {path: file for path, file in place.files_of(folder).items() if path != ATTRIBUTES}
+
+
 def _twice(work: Callable[[], T]) -> T:
     """Return what some requests return; if a rival came between them, look at what is there now and try once more."""
     try:
@@ -234,7 +237,9 @@ def _same(there: Mapping[str, RemoteFile], wanted: Mapping[str, Path]) -> bool:
 
 
 def _compare(address: str, there: Mapping[str, RemoteFile], wanted: Mapping[str, Path]) -> None:
-    place.refuse_change(address, wanted, {path: path in wanted and file.holds(wanted[path]) for path, file in there.items()})
+    place.refuse_change(
+        address, wanted, {path: path in wanted and file.holds(wanted[path]) for path, file in there.items()}
+    )
 
 
 def _size(files: Mapping[str, Path]) -> int:

@@ -85,7 +85,7 @@ class HubRepository:
             self._asked(lambda _: self._api().create_repo(self.name, **how))
             found = self.heads()
         if found is None:
-            raise InputError(f"{self.name}: was made just now, and your token cannot see it; it needs the right to read")
+            raise InputError(f"{self.name}: was made just now, but your token may not read it; take one that may")
         return found
 
     def listed(self, commit: str) -> dict[str, RemoteFile]:
@@ -122,7 +122,8 @@ class HubRepository:
     def commit(
         self, branch: str, parent: str, files: Mapping[str, Path], message: str, without: Collection[str] = ()
     ) -> str:
-        """Add files to a branch, and remove the paths `without`, by one commit. Returns it; `parent` if that is nothing.
+        """Add files to a branch, and remove the paths `without`, by one commit. Returns it, or `parent` if
+        there is nothing to do.
 
         The commit is made only if the branch still is at `parent`; else Rivalled is raised. Files that a hub holds as
         large ones are sent before, and not again after a kill.
