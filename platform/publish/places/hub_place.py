@@ -146,8 +146,8 @@ class ByBranches(HubPlace):
 
     def _found(self, label: str) -> tuple[HubRepository, str, str]:
         heads = self.repository.heads() or {}
-        if label not in self.labels():
-            raise place.no_vintage(self.address(label), self.labels())
+        if label not in heads:
+            raise place.no_vintage(self.address(label), place.in_order(heads))
         return self.repository, heads[label], ""
 
 
@@ -204,7 +204,8 @@ def _put_once(
     there = _below(repository.listed(head), below)
     if there:
         _compare(address, there, wanted)
-        return Sent(head, 0)
+        # Later commits add other folders: whoever records where this vintage is finds the same commit each time.
+        return Sent(repository.changed(head, below) if below else head, 0)
     files = {f"{below}/{path}" if below else path: file for path, file in wanted.items()}
     return Sent(repository.commit(MAIN, head, files, message), _size(files))
 

@@ -102,6 +102,16 @@ class HubRepository:
 
         return self._asked(asked)
 
+    def changed(self, commit: str, folder: str) -> str:
+        """Return the last commit, up to this one, that changed a folder."""
+
+        def asked(_: Wait) -> str:
+            how = {"revision": commit, "repo_type": self.kind, "expand": True}
+            (found,) = self._api().get_paths_info(self.name, [folder], **how)
+            return str(found.last_commit.oid)
+
+        return self._asked(asked)
+
     def branch(self, name: str, commit: str) -> None:
         """Make a branch at a commit. Raises Rivalled if there is one of this name."""
         self._asked(lambda _: self._api().create_branch(self.name, branch=name, revision=commit, repo_type=self.kind))

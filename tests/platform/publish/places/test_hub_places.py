@@ -191,6 +191,34 @@ def test_a_lost_answer_costs_nothing(server: HubServer, writing: Writing, tmp_pa
     assert writing.commits == [] and server.repository(NAME).refs.keys() == {"main", "202401"}
 
 
+def test_inputs_go_on_after_the_batch_that_was_cut(server: HubServer, writing: Writing, tmp_path: Path) -> None:
+    files = []
+    for number in range(100):
+        files.append((f"corpora/toy@1/{number}.parquet", tmp_path / f"{number}.parquet"))
+        files[-1][1].write_bytes(b"%d" % number * 30)
+
+    def cut(number: int, moment: Moment) -> None:
+        if moment == "before" and len(writing.commits) == 1 and "/commit/" in server.requests[-1]:
+            raise Cut
+
+    arm(writing, cut)
+    assert "goes on" in refused(lambda: place_of(NAME).put_inputs(files, "inputs"), TiclmError)
+    arm(writing, lambda number, moment: None)
+    place_of(NAME).put_inputs(files, "inputs")
+    assert writing.received == 0 and len(writing.commits) == 1, "the hub has the bytes of the second batch, too"
+    found = server.repository(f"{NAME}-inputs")
+    assert found.commits[found.refs["main"]] == {path: file.read_bytes() for path, file in files} | ATTRIBUTES
+
+
+def test_a_clone_of_a_repository_is_published_without_what_is_the_hubs(server: HubServer, tmp_path: Path) -> None:
+    folder = vintage(tmp_path, "202401")
+    (folder / ".gitattributes").write_text("of another repository")
+    for layout in ("branches", "folders", "repositories"):
+        for _ in range(2):
+            place_of(f"lab/{layout}", layout).put("202401", folder, "January")
+        assert ".gitattributes" not in place_of(f"lab/{layout}", layout).files("202401")
+
+
 def test_what_a_hub_refuses_is_said_in_one_line(
     server: HubServer, writing: Writing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,6 +114,14 @@ def test_what_stands_above_the_vintages_may_change(where: Where, tmp_path: Path)
             where.place.put_main(tmp_path / "202401/certificate", "nothing")
 
 
+def test_a_vintage_has_one_revision_for_ever(where: Where, tmp_path: Path) -> None:
+    """Who records it in vintages.json writes the same bytes each time."""
+    labels = ("202401", "202402")
+    first = [where.place.put(label, vintage(tmp_path, label), label).revision for label in labels]
+    where.place.put_main(main_of(tmp_path / "202402", labels), "Newest: 202402")
+    assert [where.place.put(label, tmp_path / label, label).revision for label in labels] == first
+
+
 def test_inputs_are_sent_once_and_beside_those_that_are_there(where: Where, tmp_path: Path) -> None:
     files = []
     for number in range(70):
