@@ -104,12 +104,12 @@ class BucketPlace:
         A bucket does not tell the SHA-256 of a file. So a record keeps it, with the state that the file had then: one
         listing shows whether that is still the state.
         """
-        known: dict[str, list[str]] = {}
+        known = set[tuple[str, str, str]]()  # of all records: a rival with the same files has written some, too
         names = self.store.files(f"{records}/sent")
         for data in self.store.read_all(f"{records}/sent/{name}" for name in names):
-            known |= json.loads(data or b"{}")
+            known |= {(path, *one) for path, one in json.loads(data or b"{}").items()}
         states = self.store.states(below)
-        lacking = [path for path in wanted if path not in states or known.get(path) != [digests[path], states[path]]]
+        lacking = [path for path in wanted if (path, digests[path], states.get(path, "")) not in known]
         sizes = {path: wanted[path].stat().st_size for path in lacking}
         for batch in _batches(sizes):
             small = [path for path in batch if sizes[path] <= SMALL]

@@ -13,6 +13,8 @@ from hubwriting import writable
 from vintages import main_of, vintage
 
 from ticlm.core.errors import InputError
+from ticlm.core.store import Store
+from ticlm.platform.publish.places import folder_place
 from ticlm.platform.publish.places.opened import place_of
 from ticlm.platform.publish.places.place import Layout, Place, files_of, in_order, is_label, sha256_of
 
@@ -187,8 +189,6 @@ def test_a_folder_wins_over_a_repository_of_its_name(tmp_path: Path, monkeypatch
 
 
 def test_a_vintage_in_a_bucket_is_none_before_its_record(tmp_path: Path) -> None:
-    from ticlm.core.store import Store
-
     store = Store(f"memory://{uuid.uuid4().hex}")
     place = place_of(store.root)
     place.put("202401", vintage(tmp_path, "202401"), "January")
@@ -202,3 +202,36 @@ def test_a_vintage_in_a_bucket_is_none_before_its_record(tmp_path: Path) -> None
     store.remove("202401/config.json")
     assert place.put("202401", tmp_path / "202401", "January").bytes == len('{"model_type": "llama"}')
     assert json.loads(store.read("published/202401/begun.json")) == place.files("202401")
+
+
+@pytest.mark.parametrize("kind", ["folder", "bucket"])
+@pytest.mark.parametrize("seed", ["", "b"])
+def test_of_two_rivals_at_a_folder_or_a_bucket_one_wins(
+    kind: str, seed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rival comes when all files are sent, and has the same files or others."""
+    to = str(tmp_path / "out") if kind == "folder" else f"memory://{uuid.uuid4().hex}"
+    folders = [vintage(tmp_path, "202401"), vintage(tmp_path, "202401", seed)]
+    said: list[str] = []
+
+    def put(folder: Path) -> None:
+        try:
+            place_of(to).put("202401", folder, "January")
+        except InputError as error:
+            said.append(str(error))
+
+    moments, name = (folder_place, "_sync") if kind == "folder" else (Store, "write")
+    kept, came = getattr(moments, name), list[bool]()
+
+    def rival(*args: object) -> None:
+        if not came:
+            came.append(True)
+            put(folders[1])
+        kept(*args)
+
+    monkeypatch.setattr(moments, name, rival)
+    put(folders[0])
+    assert came and len(said) == bool(seed), said
+    assert all("never changes" in one or "begun with other files" in one for one in said)
+    assert place_of(to).files("202401") in [hashes(folder) for folder in folders]
+    assert place_of(to).put("202401", folders[kind == "folder"], "January").bytes == 0
