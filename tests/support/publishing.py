@@ -1,8 +1,8 @@
 """A process whose children publish toy vintages, each in a fork of its own that may be killed.
 
 It imports once, so that a child costs milliseconds. It reads lines of JSON: the place, its layout, the folder of the
-vintages and the step before which the child kills itself (0: never); it prints the number of the child's process, and
-then how that ended and the steps that it took. A step is a change to a folder or a bucket.
+vintages, the step before which the child kills itself (0: never) and the number of months. It prints the number of the
+child's process, and then how that ended. A step is a change to a folder or a bucket.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Publisher:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
-    def begin(self, to: str, layout: str, vintages: Path, die_at: int = 0) -> int:
+    def begin(self, to: str, layout: str, vintages: Path, die_at: int = 0, months: int = 12) -> int:
         """Start a child; return the number of its process."""
         assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(json.dumps([to, layout, str(vintages), die_at]) + "\n")
+        self.process.stdin.write(json.dumps([to, layout, str(vintages), die_at, months]) + "\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
@@ -70,8 +70,8 @@ def _dying(step: int) -> Callable[[Any], Any]:
     return counted
 
 
-def _child(to: str, layout: Any, vintages: str, die_at: int) -> None:
-    from vintages import publish
+def _child(to: str, layout: Any, vintages: str, die_at: int, months: int) -> None:
+    from vintages import LABELS, publish
 
     from ticlm.core.store import Store
     from ticlm.platform.publish.places.bucket_place import BucketPlace
@@ -83,7 +83,7 @@ def _child(to: str, layout: Any, vintages: str, die_at: int) -> None:
         shutil.copyfileobj = counted(shutil.copyfileobj)
         Store.write, Store.create = counted(Store.write), counted(Store.create)  # type: ignore[method-assign]
         BucketPlace._send_one = counted(BucketPlace._send_one)  # type: ignore[method-assign]
-    publish(place_of(to, layout), Path(vintages))
+    publish(place_of(to, layout), Path(vintages), LABELS[:months])
 
 
 def _serve() -> None:

@@ -17,10 +17,10 @@ import json
 import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from ticlm.core.errors import InputError, TiclmError, in_one_line
+from ticlm.core.errors import InputError, RunError, TiclmError, in_one_line
 from ticlm.core.signals import Threads
 from ticlm.core.store import READERS, SMALL, Store
 from ticlm.platform.publish.places import place
@@ -100,7 +100,7 @@ class BucketPlace:
         return Sent("", sent)
 
     def put_inputs(self, files: Iterable[tuple[str, Path]], message: str) -> Sent:
-        wanted = dict(files)
+        wanted = place.inputs_of(files)
         digests = {path: place.sha256_of(file) for path, file in wanted.items()}
         with self._heard():
             return Sent("", self._send(INPUTS, wanted, digests, f"{RECORDS}/{INPUTS}"))
@@ -111,12 +111,12 @@ class BucketPlace:
         A bucket does not tell the SHA-256 of a file. So a record keeps it, with the state that the file had then: one
         listing shows whether that is still the state.
         """
-        known: dict[str, list[str]] = {}
+        known = set[tuple[str, str, str]]()  # of all records: a rival with the same files has written some, too
         names = self.store.files(f"{records}/sent")
         for data in self.store.read_all(f"{records}/sent/{name}" for name in names):
-            known |= json.loads(data or b"{}")
+            known |= {(path, *one) for path, one in json.loads(data or b"{}").items()}
         states = self.store.states(below)
-        lacking = [path for path in wanted if known.get(path) != [digests[path], states.get(path)]]
+        lacking = [path for path in wanted if (path, digests[path], states.get(path, "")) not in known]
         sizes = {path: wanted[path].stat().st_size for path in lacking}
         for batch in _batches(sizes):
             small = [path for path in batch if sizes[path] <= SMALL]
@@ -126,7 +126,10 @@ class BucketPlace:
                 if sizes[path] > SMALL:
                     self._send_one(wanted[path], f"{below}/{path}")
             states = self.store.states(below)
-            sent = {path: [digests[path], states.get(path)] for path in batch}
+            for path in batch:
+                if states.get(path, "").partition(" ")[0] != str(sizes[path]):
+                    raise RunError(f"{self.name}/{below}/{path}: not there as it was sent; run the same command again")
+            sent = {path: [digests[path], states[path]] for path in batch}
             self.store.write(f"{records}/sent/{uuid.uuid4().hex}.json", json.dumps(sent).encode())
         return sum(sizes.values())
 
@@ -135,16 +138,16 @@ class BucketPlace:
 
     @contextmanager
     def get(self, label: str) -> Iterator[Path]:
-        with self._heard():
-            if self._hashes(label) is None:
-                raise place.no_vintage(self.address(label), self.labels())
-            with self.store.local(label) as folder:
-                yield folder
+        with ExitStack() as copy:
+            with self._heard():
+                if self._hashes(label) is None:
+                    raise place.no_vintage(self.address(label), self.labels())
+                folder = copy.enter_context(self.store.local(label))
+            yield folder
 
     def files(self, label: str) -> dict[str, str]:
         with self._heard():
-            whole = self._hashes(label)
-            if whole is None:
+            if self._hashes(label) is None:
                 raise place.no_vintage(self.address(label), self.labels())
             # Of the bytes that are there, not of the record: this is asked to compare the two.
             return {path: self.store.sha256(f"{label}/{path}") for path in self.store.walk(label)}

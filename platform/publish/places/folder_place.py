@@ -86,7 +86,7 @@ class FolderPlace:
 
     def put_inputs(self, files: Iterable[tuple[str, Path]], message: str) -> Sent:
         with _writing(self.folder):
-            return self._copy_all(dict(files), self.folder / INPUTS)
+            return self._copy_all(place.inputs_of(files), self.folder / INPUTS)
 
     @staticmethod
     def _copy_all(files: dict[str, Path], to: Path) -> Sent:

@@ -41,6 +41,8 @@ def _fault(repository: str, error: Exception) -> TiclmError:
         return _rivalled(repository)  # a branch was there when it was read
     if isinstance(error, errors.HfHubHTTPError):
         return _refused(repository, hub, error.response.status_code, _said(error), error)
+    if isinstance(error, OSError) and error.filename:
+        return InputError(f"{repository}: {error.filename}: {error.strerror}")
     if isinstance(error, errors.HTTPError | OSError):
         why = "no answer in time" if isinstance(error, TimeoutError) else in_one_line(error)
         return HubUnreachable(f"{repository}: {hub} cannot be reached ({why}); {_again()}")

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from ticlm.core.errors import RunError
 from ticlm.platform.publish.places import place
-from ticlm.platform.publish.places.hub_repository import MAIN, HubRepository, RemoteFile, lacking
+from ticlm.platform.publish.places.hub_repository import ATTRIBUTES, MAIN, HubRepository, RemoteFile, lacking
 from ticlm.platform.publish.places.place import INPUTS, Sent
 
 STAGING = "publishing-"
@@ -40,7 +40,7 @@ class HubPlace:
 
     def put(self, label: str, folder: Path, message: str) -> Sent:
         place.check_label(label)
-        wanted = place.files_of(folder)
+        wanted = _files_of(folder)
         return _twice(lambda: self._put(label, wanted, message))
 
     def _put(self, label: str, wanted: Mapping[str, Path], message: str) -> Sent:
@@ -69,7 +69,7 @@ class HubPlace:
         return Sent(self.repository.commit(MAIN, head, missing, message), _size(missing))
 
     def put_inputs(self, files: Iterable[tuple[str, Path]], message: str) -> Sent:
-        wanted = dict(sorted(files))
+        wanted = place.inputs_of(files)
         return _twice(lambda: self._put_inputs(wanted, message))
 
     def _put_inputs(self, wanted: Mapping[str, Path], message: str) -> Sent:
@@ -140,7 +140,7 @@ class ByBranches(HubPlace):
         return Sent(commit, _size(missing))
 
     def put_main(self, folder: Path, message: str) -> Sent:
-        wanted = place.files_of(folder)
+        wanted = _files_of(folder)
         return _twice(lambda: self._put_main(wanted, message))
 
     def _put_main(self, wanted: Mapping[str, Path], message: str) -> Sent:
@@ -155,8 +155,8 @@ class ByBranches(HubPlace):
 
     def _found(self, label: str) -> tuple[HubRepository, str, str]:
         heads = self.repository.heads() or {}
-        if label not in self.labels():
-            raise place.no_vintage(self.address(label), self.labels())
+        if label not in heads:
+            raise place.no_vintage(self.address(label), place.in_order(heads))
         return self.repository, heads[label], ""
 
 
@@ -213,9 +213,15 @@ def _put_once(
     there = _below(repository.listed(head), below)
     if there:
         _compare(address, there, wanted)
-        return Sent(head, 0)
+        # Later commits add other folders: whoever records where this vintage is finds the same commit each time.
+        return Sent(repository.changed(head, below) if below else head, 0)
     files = {f"{below}/{path}" if below else path: file for path, file in wanted.items()}
     return Sent(repository.commit(MAIN, head, files, message), _size(files))
+
+
+def _files_of(folder: Path) -> dict[str, Path]:
+    """Return the files of a local folder that may be a clone of a repository, without what is the hub's own."""
+    return {path: file for path, file in place.files_of(folder).items() if path != ATTRIBUTES}
 
 
 def _twice(work: Callable[[], T]) -> T:

@@ -85,9 +85,7 @@ class HubRepository:
             self._asked(lambda _: self._api().create_repo(self.name, **how))
             found = self.heads()
         if found is None:
-            raise InputError(
-                f"{self.name}: was made just now, and your token cannot see it; it needs the right to read"
-            )
+            raise InputError(f"{self.name}: was made just now, but your token may not read it; take one that may")
         return found
 
     def listed(self, commit: str) -> dict[str, RemoteFile]:
@@ -101,6 +99,16 @@ class HubRepository:
                     found[one.path] = RemoteFile(one.size, one.lfs.sha256 if one.lfs else "", one.blob_id)
             found.pop(ATTRIBUTES, None)
             return found
+
+        return self._asked(asked)
+
+    def changed(self, commit: str, folder: str) -> str:
+        """Return the last commit, up to this one, that changed a folder."""
+
+        def asked(_: Wait) -> str:
+            how = {"revision": commit, "repo_type": self.kind, "expand": True}
+            (found,) = self._api().get_paths_info(self.name, [folder], **how)
+            return str(found.last_commit.oid)
 
         return self._asked(asked)
 
@@ -124,7 +132,8 @@ class HubRepository:
     def commit(
         self, branch: str, parent: str, files: Mapping[str, Path], message: str, without: Collection[str] = ()
     ) -> str:
-        """Add files to a branch, and remove the paths `without`, by one commit. Returns it; `parent` if that is nothing.
+        """Add files to a branch, and remove the paths `without`, by one commit. Returns it, or `parent` if
+        there is nothing to do.
 
         The commit is made only if the branch still is at `parent`; else Rivalled is raised. Files that a hub holds as
         large ones are sent before, and not again after a kill.

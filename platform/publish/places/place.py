@@ -114,6 +114,18 @@ def files_of(folder: Path) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
+def inputs_of(files: Iterable[tuple[str, Path]]) -> dict[str, Path]:
+    """Return local files by the paths that they get below INPUTS, sorted. Raises InputError if a file is not there, or
+    if a path leads elsewhere."""
+    found = dict(sorted(files))
+    for path, file in found.items():
+        if not {"", ".", ".."}.isdisjoint(path.split("/")):
+            raise InputError(f"{path}: the path of an input is relative, as it is in a root")
+        if not file.is_file():
+            raise InputError(f"{file}: no such file, which is to be published as {path}")
+    return found
+
+
 def above(folder: Path) -> dict[str, Path]:
     """Return those files of a folder that stand above the vintages, in the order in which they are written."""
     found = {name: folder / name for name in ABOVE if (folder / name).is_file()}

@@ -13,6 +13,8 @@ from hubwriting import writable
 from vintages import main_of, vintage
 
 from ticlm.core.errors import InputError
+from ticlm.core.store import Store
+from ticlm.platform.publish.places import folder_place
 from ticlm.platform.publish.places.opened import place_of
 from ticlm.platform.publish.places.place import Layout, Place, files_of, in_order, is_label, sha256_of
 
@@ -109,10 +111,17 @@ def test_what_stands_above_the_vintages_may_change(where: Where, tmp_path: Path)
         again = where.place.put_main(main, f"Newest: {label}")
         assert first.bytes > 0 and again.bytes == 0 and again.revision == first.revision
     assert where.place.labels() == ["202401", "202402"]
-    with pytest.raises(InputError, match="neither README.md nor vintages.json"):
-        if where.kind == "branches":
-            raise InputError("neither README.md nor vintages.json: any files may stand there")
-        where.place.put_main(tmp_path / "202401/certificate", "nothing")
+    if where.kind != "branches":  # there any files may stand
+        with pytest.raises(InputError, match=r"neither README\.md nor vintages\.json is here"):
+            where.place.put_main(tmp_path / "202401/certificate", "nothing")
+
+
+def test_a_vintage_has_one_revision_for_ever(where: Where, tmp_path: Path) -> None:
+    """Who records it in vintages.json writes the same bytes each time."""
+    labels = ("202401", "202402")
+    first = [where.place.put(label, vintage(tmp_path, label), label).revision for label in labels]
+    where.place.put_main(main_of(tmp_path / "202402", labels), "Newest: 202402")
+    assert [where.place.put(label, tmp_path / label, label).revision for label in labels] == first
 
 
 def test_inputs_are_sent_once_and_beside_those_that_are_there(where: Where, tmp_path: Path) -> None:
@@ -130,6 +139,9 @@ def test_inputs_are_sent_once_and_beside_those_that_are_there(where: Where, tmp_
     assert where.place.put_inputs(files, "another file").bytes == files[3][1].stat().st_size
     assert where.place.put_inputs(files[:1], "a few").bytes == 0
     assert where.place.labels() == []
+    for path, file, why in (("../x", files[0][1], "is relative"), ("x", tmp_path / "none", "no such file")):
+        with pytest.raises(InputError, match=why):
+            where.place.put_inputs([(path, file)], "nothing")
 
 
 def test_a_vintage_that_is_not_there_is_refused_in_one_line(where: Where, tmp_path: Path) -> None:
@@ -177,16 +189,49 @@ def test_a_folder_wins_over_a_repository_of_its_name(tmp_path: Path, monkeypatch
 
 
 def test_a_vintage_in_a_bucket_is_none_before_its_record(tmp_path: Path) -> None:
-    from ticlm.core.store import Store
-
     store = Store(f"memory://{uuid.uuid4().hex}")
     place = place_of(store.root)
     place.put("202401", vintage(tmp_path, "202401"), "January")
     store.remove("published/202401/whole.json")  # as a run that is killed before its last request leaves it
     assert place.labels() == []
-    with pytest.raises(InputError, match=r"begun with other files .*remove memory://.*/202401 and memory://.*/published"):
+    with pytest.raises(
+        InputError, match=r"begun with other files .*remove memory://.*/202401 and memory://.*/published"
+    ):
         place.put("202401", vintage(tmp_path, "202401", "b"), "January")
     assert place.put("202401", tmp_path / "202401", "January").bytes == 0 and place.labels() == ["202401"]
     store.remove("202401/config.json")
     assert place.put("202401", tmp_path / "202401", "January").bytes == len('{"model_type": "llama"}')
     assert json.loads(store.read("published/202401/begun.json")) == place.files("202401")
+
+
+@pytest.mark.parametrize("kind", ["folder", "bucket"])
+@pytest.mark.parametrize("seed", ["", "b"])
+def test_of_two_rivals_at_a_folder_or_a_bucket_one_wins(
+    kind: str, seed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rival comes when all files are sent, and has the same files or others."""
+    to = str(tmp_path / "out") if kind == "folder" else f"memory://{uuid.uuid4().hex}"
+    folders = [vintage(tmp_path, "202401"), vintage(tmp_path, "202401", seed)]
+    said: list[str] = []
+
+    def put(folder: Path) -> None:
+        try:
+            place_of(to).put("202401", folder, "January")
+        except InputError as error:
+            said.append(str(error))
+
+    moments, name = (folder_place, "_sync") if kind == "folder" else (Store, "write")
+    kept, came = getattr(moments, name), list[bool]()
+
+    def rival(*args: object) -> None:
+        if not came:
+            came.append(True)
+            put(folders[1])
+        kept(*args)
+
+    monkeypatch.setattr(moments, name, rival)
+    put(folders[0])
+    assert came and len(said) == bool(seed), said
+    assert all("never changes" in one or "begun with other files" in one for one in said)
+    assert place_of(to).files("202401") in [hashes(folder) for folder in folders]
+    assert place_of(to).put("202401", folders[kind == "folder"], "January").bytes == 0
