@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ticlm.core import hub, paths
+from ticlm.core.errors import Stopped
 from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.store import Store
 from ticlm.platform.models import folders, sharding
@@ -87,7 +88,7 @@ def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attemp
     # weights have to come to the host anyway.
     write, facts = model_of(running, work, attempt, writer.workers, copied=True), _round_facts(running, work, number)
     facts["made_by"] = maker(work, writer.workers)
-    metrics, store = step_metrics(running), attempt.store
+    metrics, store = _metrics(running), attempt.store
     parent = work.parent_of(number) if running.round.recipe.frozen == "all" and store.is_local else None
 
     def finish() -> None:
@@ -137,7 +138,14 @@ def target(store: Store, path: str) -> Iterator[Path]:
         store.upload(Path(folder), path)
 
 
-def step_metrics(running: RunningRound) -> bytes:
+def stop_if(ends: bool, running: RunningRound, attempt: Attempt) -> None:
+    """Write the metrics of a round so far and raise Stopped, if its training ends here."""
+    if ends:
+        attempt.store.write(paths.metrics(attempt.path), _metrics(running))
+        raise Stopped
+
+
+def _metrics(running: RunningRound) -> bytes:
     """Return the losses, learning rates and gradient norms of all steps so far, as JSON."""
     names = ("loss", "rate", "gradient_norm")
     return json.dumps({name: [row[i] for row in running.history] for i, name in enumerate(names)}).encode()

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from ticlm.core import paths
-from ticlm.core.errors import InputError, RunError, Stopped, TiclmError
+from ticlm.core.errors import InputError, RunError, TiclmError
 from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.reading import own_faults
 from ticlm.core.store import Store
@@ -29,7 +29,7 @@ from ticlm.platform.train.device import lateness
 from ticlm.platform.train.diverged import diverged
 from ticlm.platform.train.loader import LoaderSpec, RankBatch, stream
 from ticlm.platform.train.mid_round import publish_mid_round
-from ticlm.platform.train.publish import let_publish, publish, step_metrics
+from ticlm.platform.train.publish import let_publish, publish, stop_if
 from ticlm.platform.train.state import RunningRound, start
 from ticlm.platform.train.step import LaunchedStep, is_finite, train_step
 from ticlm.platform.train.step_log import StepLog, step_log
@@ -234,17 +234,14 @@ class _Chain:
             launched.append(_Launched(step, running.step, rate, batch.columns, alarm))
             running.step += 1
             at_step = cadence.steps is not None and running.step % cadence.steps == 0
-            ends = running.step in (spec.steps, self.work.stop_after)
-            stops = at_step or running.step in to_publish or ends
+            stops = at_step or running.step in (*to_publish, spec.steps, self.work.stop_after)
             votes = self._read(launched, 0 if stops else self.late, running, number, attempt)
             due = at_step if cadence.steps is not None else any(clock for clock, _ in votes)
             hurry = not was_urgent and any(urgent for _, urgent in votes)
             if due or hurry:
                 votes += self._read(launched, 0, running, number, attempt)
             was_urgent = votes[-1][1] if votes else was_urgent
-            if running.step == self.work.stop_after:
-                self.store.write(paths.metrics(attempt.path), step_metrics(running))
-                raise Stopped
+            stop_if(running.step == self.work.stop_after, running, attempt)
             now = time.monotonic()
             running.trained_steps, running.seconds = running.step - first, now - running.began
             if running.history and (now - reported > 0.5 or running.step == spec.steps):  # a toy's steps: milliseconds

@@ -62,6 +62,7 @@ READ_METHODS = (
     "ticlm.platform.tasks",
     "ticlm.platform.models",
     "ticlm.platform.tuning",
+    "ticlm.platform.publish",
 )
 """Packages to which a method is a value with fields; to all others it is a seam."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
@@ -12,6 +14,10 @@ from ticlm.platform.publish.places.place import Layout
 
 if TYPE_CHECKING:
     from ticlm.platform.publish.forms.signers import AnySigner
+    from ticlm.platform.publish.places.place import Place
+    from ticlm.platform.publish.publishing import PublishRequest
+    from ticlm.platform.results.setup import StudyRequest
+    from ticlm.platform.study.plan import Plan
 
 
 def publish(
@@ -52,20 +58,13 @@ def publish(
     The oldest comes first, each whole or not at all. Vintages that stand are left as they are, so the same command goes
     on after a kill, and adds what a new month brought.
     """
-    from ticlm.core.lease import lease
     from ticlm.platform.cli.console import console
-    from ticlm.platform.cli.vintages.stated import leak_tests, linted
-    from ticlm.platform.publish.lineage import lineages
     from ticlm.platform.publish.places.opened import place_of
     from ticlm.platform.publish.publishing import PublishRequest
-    from ticlm.platform.publish.publishing import publish as published
-    from ticlm.platform.report.report import Report
-    from ticlm.platform.report.request import ReportRequest
-    from ticlm.platform.results.of_plan import study_result
     from ticlm.platform.results.setup import StudyRequest
 
-    study, slash, name = method.rpartition("/")
-    if not slash or not study or not name:
+    study, _, name = method.rpartition("/")
+    if not study or not name:
         raise InputError(f"{method}: give a study and one of its methods: STUDY/METHOD")
     made = plan_of(study, root, set_)
     if made.corpus is None:
@@ -77,27 +76,44 @@ def publish(
     def say(line: str) -> None:
         console().print(line, soft_wrap=True, markup=False)
 
-    with lease(stored(made), f"publish {study}/{name}"):
-        found = lineages(made, name, seed)
-        left = sum(not made.done(key) for key in found[0].run.rounds.values())
-        result = study_result(made, StudyRequest(study, (*(set_ or ()),), root))
-        summary, rules = linted(found, say) if lint else ({}, "")
-        request = PublishRequest(
-            with_inputs=with_inputs,
-            licence=licence,
-            signer=signer,
-            lint=summary,
-            lint_rules=rules,
-            leak_tests=leak_tests(result, name, found[0].run.seed),
-        )
-        done = published(found, place, Report([result], request=ReportRequest(root)), request, say)
-    say(f"{place.name}: {len(done.new)} new vintages, {len(done.stood)} stood already, {done.bytes:,} bytes sent")
-    if left:
-        say(f"{left} periods of {name} are not trained yet")
+    request = PublishRequest(with_inputs=with_inputs, licence=licence, signer=signer)
+    _published(made, StudyRequest(study, (*(set_ or ()),), root), (name, seed), place, request, lint, say)
     if signer is None:
         say("not signed: --private-key FILE signs, so that readers know whose they are")
     if not with_inputs:
         say("inputs are not published: nobody can run rounds again (--with-inputs)")
+
+
+def _published(
+    made: Plan,
+    asked: StudyRequest,
+    run: tuple[str, int | None],
+    place: Place,
+    request: PublishRequest,
+    lint: bool,
+    say: Callable[[str], None],
+) -> None:
+    """Publish the vintages of a run (its method and seed) of a plan, and say what was done."""
+    from ticlm.core.lease import lease
+    from ticlm.platform.cli.vintages.stated import leak_tests, linted
+    from ticlm.platform.publish.lineage import lineages
+    from ticlm.platform.publish.publishing import publish as published
+    from ticlm.platform.report.report import Report
+    from ticlm.platform.report.request import ReportRequest
+    from ticlm.platform.results.of_plan import study_result
+
+    with lease(stored(made), f"publish {asked.named}/{run[0]}"):
+        found = lineages(made, *run)
+        there = set(place.labels())
+        result = study_result(made, asked)
+        summary, rules = linted([one for one in found if one.label not in there], say) if lint else ({}, "")
+        tests = leak_tests(result, run[0], found[0].run.seed)
+        stated = replace(request, lint=summary, lint_rules=rules, leak_tests=tests)
+        done = published(found, place, Report([result], request=ReportRequest(asked.root)), stated, say)
+    say(f"{place.name}: {len(done.new)} new vintages, {len(done.stood)} stood already, {done.bytes:,} bytes sent")
+    left = sum(not made.done(key) for key in found[0].run.rounds.values())
+    if left:
+        say(f"{left} periods of {run[0]} are not trained yet")
 
 
 def _layout(text: str) -> Layout:
