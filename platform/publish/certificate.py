@@ -46,6 +46,12 @@ AttemptName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
 FileInside = Annotated[StoredFile, AfterValidator(_inside)]
 
 
+def certificate_schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of a certificate, which is packaged as `forms/schemas/vintage-v1.json`."""
+    about = VintageCertificate.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": PREDICATE, **about}
+
+
 class OutsideInput(Settings):
     """Something that reached the weights from outside the timeline, and the period that it is of, as was declared."""
 

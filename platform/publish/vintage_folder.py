@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from ticlm.core.token_rows import ShardFile
 from ticlm.platform.publish import card
 from ticlm.platform.publish.certificate import PREDICATE, VintageCertificate
 from ticlm.platform.publish.forms.croissant import CorpusCreator, CorpusNotes, croissant
+from ticlm.platform.publish.forms.documents import to_bytes
 from ticlm.platform.publish.forms.provenance import PREDICATE as PROVENANCE
 from ticlm.platform.publish.forms.provenance import Dependency, provenance
 from ticlm.platform.publish.forms.statement import AttestedFile, statement
@@ -49,7 +49,7 @@ def write(folder: Path, lineage: Lineage, about: VintageCertificate, report: Rep
         (folder / METRICS).write_bytes(store.read(paths.metrics(own)))
     for corpus in about.corpora:
         made = croissant(lineage.plan.corpora[corpus.id], [one.label for one in corpus.periods], _notes(about))
-        _write_json(folder / FOLDER / f"{corpus.id}.croissant.json", made)
+        (folder / FOLDER / f"{corpus.id}.croissant.json").write_bytes(to_bytes(made))
     (folder / "README.md").write_text(card.card(about, report, names.address, names.base))
     results = card.evaluation_results(about, report, names.dataset, record.created[:10])
     if results:
@@ -57,8 +57,9 @@ def write(folder: Path, lineage: Lineage, about: VintageCertificate, report: Rep
         (folder / ".eval_results/ticlm.yaml").write_text(yaml.safe_dump(results, sort_keys=False))
     subjects = [AttestedFile(name=name, sha256=sha256) for name, sha256 in hashes(folder).items()]
     stated = about.model_dump(mode="json")
-    _write_json(folder / CERTIFICATE, statement(subjects, PREDICATE, stated))
-    _write_json(folder / PROVENANCE_FILE, statement(subjects, PROVENANCE, _provenance(lineage, about)))
+    (folder / CERTIFICATE).write_bytes(to_bytes(statement(subjects, PREDICATE, stated)))
+    made_from = statement(subjects, PROVENANCE, _provenance(lineage, about))
+    (folder / PROVENANCE_FILE).write_bytes(to_bytes(made_from))
 
 
 def _model(folder: Path, lineage: Lineage) -> None:
@@ -110,8 +111,3 @@ def _provenance(lineage: Lineage, about: VintageCertificate) -> Mapping[str, Any
         {name: release for name, release in versions.items() if release},
         {"rounds": [one.id for one in about.rounds]},
     )
-
-
-def _write_json(path: Path, value: Mapping[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

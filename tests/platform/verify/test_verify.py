@@ -16,7 +16,7 @@ from ticlm.core.errors import InputError
 from ticlm.platform.publish.forms.signers import TrustedKey
 from ticlm.platform.publish.vintage_files import CERTIFICATE
 from ticlm.platform.study.plan import Plan
-from ticlm.platform.train import step
+from ticlm.platform.train.clipping import scale
 from ticlm.platform.verify.finding import verdict
 
 LABELS = ["202301", "202302", "202303", "202304"]
@@ -198,8 +198,7 @@ def test_an_oracle_is_no_earlier_vintage(honest: Plan, copied: Path, tmp_path: P
 
 def test_weights_of_other_code_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        scale = step.scale
-        patched.setattr(step, "scale", lambda of, by, optimizer: scale(of, by * 1.0001, optimizer))
+        patched.setattr("ticlm.platform.train.step.scale", lambda of, by, optimizer: scale(of, by * 1.0001, optimizer))
         plan = trained(tmp_path / "root", METHODS[:1])
     attest(plan, tmp_path / "vintages")
     assert refused(verified(tmp_path / "vintages")) == ""

@@ -154,7 +154,9 @@ def test_a_build_has_time_zones_and_ends_after_it_starts() -> None:
 
 
 def test_a_schema_that_is_not_there_is_named_with_those_that_are() -> None:
-    with pytest.raises(InputError, match="there is no schema vintage-v9; there are provenance-v1, statement-v1"):
+    with pytest.raises(
+        InputError, match="there is no schema vintage-v9; there are provenance-v1, statement-v1, vintage-v1"
+    ):
         schema("vintage-v9")
 
 
