@@ -174,6 +174,10 @@ class ByFolders(HubPlace):
         head = self.repository.made()[MAIN]
         return _put_once(self.repository, head, label, wanted, message, self.address(label))
 
+    def revision(self, label: str) -> str:
+        # Not the head, which moves with each vintage: `vintages.json` would then change with every run.
+        return self.repository.changed(self._found(label)[1], label)
+
     def _found(self, label: str) -> tuple[HubRepository, str, str]:
         heads = self.repository.heads()
         if heads is None or label not in _tops(self.repository.listed(heads[MAIN])):

@@ -211,3 +211,26 @@ def test_wrong_words_are_one_line(words: tuple[str, ...], line: str, tmp_path: P
     given = [str(tmp_path / "root") if word == "ROOT" else word for word in words]
     done: Any = CliRunner().invoke(app, given, standalone_mode=False)
     assert line in str(done.exception), done.exception
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["folders", "repositories", "s3"])
+def test_other_layouts_are_published_once_and_verified(
+    layout: str, plan: Plan, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from contextlib import nullcontext
+
+    from hubwriting import writable
+
+    bucket = f"{request.getfixturevalue('s3_bucket')}/vintages" if layout == "s3" else ""
+    with nullcontext() if bucket else writable(tmp_path / "cache", monkeypatch):
+        place = place_of(bucket) if bucket else place_of("lab/toy", layout)  # type: ignore[arg-type]
+        found, asked = lineages(plan, METHOD, None), PublishRequest(with_inputs=True)
+        report = Report([study_result(plan)])
+        assert publish(found, place, report, asked, lambda _: None).bytes > 0
+        assert publish(found, place, report, asked, lambda _: None).bytes == 0
+        names = {"folders": "lab/toy:202303", "repositories": "lab/toy-202303", "s3": f"{bucket}/202303"}
+        told = verified(names[layout], replay=9)
+        assert refused(told) == "" and sum(one.check.startswith("round ") for one in told) == 3
+        whole = verified(bucket or "lab/toy")
+        assert refused(whole) == "" and next(one for one in whole if one.check == "place").state == "holds"

@@ -235,3 +235,15 @@ def test_of_two_rivals_at_a_folder_or_a_bucket_one_wins(
     assert all("never changes" in one or "begun with other files" in one for one in said)
     assert place_of(to).files("202401") in [hashes(folder) for folder in folders]
     assert place_of(to).put("202401", folders[kind == "folder"], "January").bytes == 0
+
+
+def test_what_stands_above_is_read_back_and_revisions_stay(where: Where, tmp_path: Path) -> None:
+    assert where.place.index() is None
+    for label in ("202401", "202402"):
+        where.place.put(label, vintage(tmp_path, label), label)
+        if label == "202401":
+            first = where.place.revision(label)
+    main = main_of(tmp_path, "202402")
+    where.place.put_main(main, "newest")
+    assert where.place.index() == (main / "vintages.json").read_bytes()
+    assert where.place.revision("202401") == first and bool(first) == (where.kind in HUBS)
