@@ -33,6 +33,7 @@ PAGES = {
     "docs/temporalwiki.md": "temporalwiki.md",
     "docs/dated-facts.md": "dated-facts.md",
     "docs/age.md": "age.md",
+    "docs/vintages.md": "vintages.md",
     "docs/sizing.md": "sizing.md",
     "docs/evaluations.md": "evaluations.md",
     "docs/cluster.md": "cluster.md",

@@ -65,6 +65,22 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "status": ("manual.md", ("ticlm status", "ticlm status demo --json", "ticlm status --root s3://bucket/ticlm")),
     "report": ("report.md", ("ticlm report demo", "ticlm report demo other-study.yaml --json")),
     "predict": ("report.md", ("ticlm predict monthly", "ticlm predict monthly monthly-common-rate --json")),
+    "publish": (
+        "vintages.md",
+        (
+            "ticlm publish demo/replay-half --to vintages --with-inputs",
+            "ticlm publish demo/replay-half --to ORG/NAME --private-key key.pem --licence apache-2.0",
+            "ticlm publish my-study.yaml/replay-half --to ORG/NAME --dry-run",
+        ),
+    ),
+    "verify": (
+        "vintages.md",
+        (
+            "ticlm verify vintages",
+            "ticlm verify vintages --vintage 202306 --replay 3",
+            "ticlm verify ORG/NAME@202306 --public-key key.pub --json",
+        ),
+    ),
     "tune": (
         "evaluations.md",
         (

@@ -61,6 +61,8 @@ ON_OTHER_DATA = {
     "init": "tests/platform/proposal/test_proposal.py",
     "run posts.yaml": "tests/platform/proposal/test_proposal.py",
     "run monthly": "tests/platform/cli/test_cli.py",
+    "publish": "tests/platform/publish/test_publishing.py",
+    "verify": "tests/platform/verify/test_verify.py",
     "report": "tests/platform/results/test_published_oracles.py",
     "eval": "tests/platform/eval/test_folder.py",
     "age": "tests/platform/cli/models/test_age.py",
