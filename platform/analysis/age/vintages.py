@@ -15,8 +15,8 @@ tried on chains of 16 months, with checkpoints of April 2024 passed off as older
 What else moves preferences. New values gain fame before they become values (a minister is in the news before becoming
 prime minister), and a method forgets: a vintage that has lost the old value goes by fame. Both raise the share of new
 values without any leak. So a new value counts as preferred only if it is likelier than the old one, and by more than it
-is behind neutral words. Of the same chains, all clean, 221 pairs flip up and 196 down; without the second condition it is
-341 and 245, which is no leak but would become one with five times as many facts.
+is behind neutral words. In the same chains, all clean, 221 pairs flip up and 196 down; without the second condition
+these are 341 and 245, no leak yet, but one with five times as many facts.
 """
 
 from __future__ import annotations
