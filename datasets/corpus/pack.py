@@ -123,6 +123,7 @@ def publish(store: Store, folder: str, held_out: HeldOut, packed: tuple[Bundle, 
         read=bundle.tally.read,
         accounting=packing.accounting,
         lineage=bundle.lineage,
+        newest=bundle.tally.newest,
     )
     attempt = Attempt(store, paths.period(label), bundle.attempt)
     decided = f"{period_folder(folder, label)}/{FILE}"

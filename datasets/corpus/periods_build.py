@@ -237,7 +237,7 @@ class PeriodsBuild:
             tally=record.periods[label],
             deduplication=lost,
             overlap=overlap,
-            lineage=lineage(self.recipe, history.inputs_of(label, record)),
+            lineage=lineage(self.recipe, history.inputs_of(label, record), self.recipe.reader.dating),
         )
 
     def _repeated(self, label: str) -> tuple[tuple[Deduplication, ...], tuple[Overlap, ...]]:

@@ -57,6 +57,10 @@ class WorldReader(Documents):
     calendar: Calendar
 
     @property
+    def dating(self) -> str:
+        return "the day in an invented world on which a page is written"
+
+    @property
     def identity(self) -> SyntheticWorld:
         return self.world
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 
 import pyarrow as pa
@@ -169,6 +169,7 @@ class _Reading:
         self._dropped: dict[str | None, Counter[tuple[int, str]]] = {}
         self._edited: dict[str | None, Counter[int]] = {}
         self._read: Counter[str | None] = Counter()
+        self._newest: dict[str | None, dict[str, datetime]] = {}
         self._bad: Counter[str] = Counter()
         self._first: dict[str, str] = {}
 
@@ -229,6 +230,8 @@ class _Reading:
         if label not in self._elsewhere:
             key = self.recipe.key_of(outcome)
             self.staged.add(label, Row(SPLITS.index(split), *place, kept.source, host_of(kept.id), kept.text, key))
+        newest, when = self._newest.setdefault(label, {}), outcome.timestamp
+        newest[kept.source] = max(when, newest.get(kept.source, when))
         return None
 
     def done(self, piece: Piece) -> Scan:
@@ -257,7 +260,7 @@ class _Reading:
             edited = self._edited.get(label, Counter())[at - 1] if at else 0
             steps.append(Step(name=name, read=left, dropped=dict(sorted(dropped.items())), edited=edited))
             left = steps[-1].kept
-        return DocumentCounts.of(read, steps)
+        return DocumentCounts.of(read, steps, self._newest.get(label, {}))
 
 
 def _step_name(recipe: CorpusRecipe, at: int) -> str:

@@ -56,6 +56,10 @@ class ModelSamples(Documents):
     """Texts that are written at once; another number draws other texts."""
 
     @property
+    def dating(self) -> str:
+        return "the period in which the sampled model is said to end"
+
+    @property
     def identity(self) -> Settings:
         """Return what determines the texts beside the model: not where it lies. The hash of its files is in the stamps
         of the inputs."""

@@ -225,6 +225,13 @@ class Documents(Settings):
         """Return what of these settings reaches the bytes of a corpus: all of them, unless a subclass says less."""
         return self
 
+    @property
+    def dating(self) -> str:
+        """The rule by which its documents are dated, as certificates of models that read them state it."""
+        if isinstance(fields := getattr(self, "fields", None), Fields):
+            return f"the field {fields.timestamp} of each record, which nothing else confirms"
+        return f"the time that a source of kind {getattr(self, 'kind', type(self).__name__)} gives each document"
+
     @abstractmethod
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return what there is to read, in a fixed order; an input whose stamp changes is read again."""

@@ -37,14 +37,15 @@ RECIPES = "recipes"
 """Folder of packaged recipes, which are settings: a lineage holds its own."""
 
 
-def lineage(recipe: Settings, inputs: Sequence[str]) -> Lineage:
-    """Return the lineage of a period that has documents or examples of these inputs.
+def lineage(recipe: Settings, inputs: Sequence[str], dating: str = "") -> Lineage:
+    """Return the lineage of a period that has documents or examples of these inputs, dated by a rule (in words).
 
     What ran the build stays out of it: every executor leaves the same bytes, the records of periods included.
     Credentials in URLs do, too: a corpus may be published with its records.
     """
     told = json_without_credentials(recipe.model_dump_json(exclude={"executor"}))
-    return Lineage(inputs=tuple(map(without_credentials, inputs)), recipe=told, code=dict(_code()))
+    paths = tuple(map(without_credentials, inputs))
+    return Lineage(inputs=paths, recipe=told, code=dict(_code()), dating=dating)
 
 
 @cache

@@ -42,6 +42,10 @@ class ArticleDocuments(Documents):
         return self
 
     @property
+    def dating(self) -> str:
+        return super().dating if self.date is None else f"all of {self.date}, as the recipe says"
+
+    @property
     def identity(self) -> ArticleDocuments:
         """Return the settings that determine the bytes of a corpus: all but where the files are."""
         return self.model_copy(update={"paths": (), "fields": self.fields.identity})

@@ -104,6 +104,10 @@ class PackageDocuments(Documents):
         return (Extra("codedocs", ("docutils", "lxml", "packaging")),)
 
     @property
+    def dating(self) -> str:
+        return "the day on which the index says that the file of a release was uploaded"
+
+    @property
     def identity(self) -> Settings:
         # packages are inputs: one more changes no document of the others
         return self.model_copy(update={"packages": ("any",), "index": "", "cache": ""})

@@ -65,6 +65,10 @@ class CrawlDocuments(Documents):
         return (Extra("web", ("fastwarc", "resiliparse")),)
 
     @property
+    def dating(self) -> str:
+        return "the time of the crawl, in the header of each record; a page may be older, and no later"
+
+    @property
     def identity(self) -> Settings:
         """Return the settings that determine the bytes of a corpus, without the paths of files."""
         return CrawlIdentity(dated=self.dated, together=self.together, subsets=self.subsets, pages=self.pages)

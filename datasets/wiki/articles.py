@@ -39,6 +39,10 @@ class WikiArticles(WikiDumps, Documents):
         return super().without_meaning() | ({"title_as"} if self.title_as == "line" else frozenset())
 
     @property
+    def dating(self) -> str:
+        return "the day of the snapshot that holds the revision of an article"
+
+    @property
     def identity(self) -> Settings:
         """Return the settings that determine the bytes of a corpus: all but where the dumps are, and what concerns
         differences between snapshots."""

@@ -26,6 +26,8 @@ from ticlm.platform.cli.report import report
 from ticlm.platform.cli.root import check, clean
 from ticlm.platform.cli.submit import submit
 from ticlm.platform.cli.tune import choose, tune
+from ticlm.platform.cli.vintages.publish import publish
+from ticlm.platform.cli.vintages.verify import verify
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": catalogue.list_,
@@ -43,6 +45,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "status": status,
     "report": report,
     "predict": predict,
+    "publish": publish,
+    "verify": verify,
     "tune": tune,
     "choose": choose,
     "submit": submit,

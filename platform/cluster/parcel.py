@@ -17,8 +17,8 @@ from ticlm.core.errors import InputError
 from ticlm.core.quantities import printable, size
 
 CODE = ("*.py", "*.pyi", "py.typed")
-OWN = (*CODE, "*.yaml", "*.csv", "*.html", "*.css", "*.js", "*.ttf", "*.md", "*LICENSE")
-"""Files of ticlm itself: its code, studies, recipes and what pages are made of."""
+OWN = (*CODE, "*.yaml", "*.csv", "*.json", "*.html", "*.css", "*.js", "*.ttf", "*.md", "*LICENSE")
+"""Files of ticlm itself: its code, studies, recipes, schemas and what pages are made of."""
 NEVER = (
     *(".*", "*.ipynb", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.asc", "*.gpg"),
     *(

@@ -47,6 +47,8 @@ class ChainWork:
     """Key of a round that one of these needs, beside the one that it starts from -> its id."""
     corpus: str = ""
     """URI of the study's corpus."""
+    stop_after: int | None = None
+    """Steps of its first round after which training stops, for whoever compares them with steps taken elsewhere."""
 
     @property
     def store(self) -> Store:

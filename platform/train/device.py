@@ -31,6 +31,11 @@ def is_gpu(device: str) -> bool:
     return torch.device(device).type == "cuda"
 
 
+def lateness(device: str) -> int:
+    """Return how many steps later the numbers of a step are read: one on a GPU, which would else stand still."""
+    return 1 if is_gpu(device) else 0
+
+
 def seed(number: int, device: str) -> None:
     """Seed the generators that a worker on a device draws from."""
     # torch.manual_seed asks every kind of device. For one that is not there it keeps the call, with the stack as text:

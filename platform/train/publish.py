@@ -22,6 +22,7 @@ from ticlm.platform.study.round import Round
 from ticlm.platform.study.stored_rounds import leftovers
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.checkpoint import Writer
+from ticlm.platform.train.maker import maker
 from ticlm.platform.train.state import RunningRound
 
 PUBLISHING_S = 60.0
@@ -85,7 +86,8 @@ def publish(running: RunningRound, work: ChainWork, number: int, attempt: Attemp
     # busy cores, and 0.09 and 0.03 s of this thread's CPU. The copy is a third of what a checkpoint copies, and a GPU's
     # weights have to come to the host anyway.
     write, facts = model_of(running, work, attempt, writer.workers, copied=True), _round_facts(running, work, number)
-    metrics, store = json.dumps(_metrics(running)).encode(), attempt.store
+    facts["made_by"] = maker(work, writer.workers)
+    metrics, store = step_metrics(running), attempt.store
     parent = work.parent_of(number) if running.round.recipe.frozen == "all" and store.is_local else None
 
     def finish() -> None:
@@ -135,9 +137,10 @@ def target(store: Store, path: str) -> Iterator[Path]:
         store.upload(Path(folder), path)
 
 
-def _metrics(running: RunningRound) -> dict[str, list[float]]:
+def step_metrics(running: RunningRound) -> bytes:
+    """Return the losses, learning rates and gradient norms of all steps so far, as JSON."""
     names = ("loss", "rate", "gradient_norm")
-    return {name: [row[i] for row in running.history] for i, name in enumerate(names)}
+    return json.dumps({name: [row[i] for row in running.history] for i, name in enumerate(names)}).encode()
 
 
 def _round_facts(running: RunningRound, work: ChainWork, number: int) -> dict[str, Any]:

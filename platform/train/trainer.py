@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from ticlm.core import paths
-from ticlm.core.errors import InputError, RunError, TiclmError
+from ticlm.core.errors import InputError, RunError, Stopped, TiclmError
 from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.reading import own_faults
 from ticlm.core.store import Store
@@ -25,11 +25,11 @@ from ticlm.platform.study.identity import content
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.checkpoint import Writer, newest, restore
-from ticlm.platform.train.device import is_gpu
+from ticlm.platform.train.device import lateness
 from ticlm.platform.train.diverged import diverged
 from ticlm.platform.train.loader import LoaderSpec, RankBatch, stream
 from ticlm.platform.train.mid_round import publish_mid_round
-from ticlm.platform.train.publish import let_publish, publish
+from ticlm.platform.train.publish import let_publish, publish, step_metrics
 from ticlm.platform.train.state import RunningRound, start
 from ticlm.platform.train.step import LaunchedStep, is_finite, train_step
 from ticlm.platform.train.step_log import StepLog, step_log
@@ -58,7 +58,7 @@ def run_chain(
         _check_imported(work)
         resume = workers.agree(newest(store, paths.round_folder(work.ids[first])) if workers.rank == 0 else None)
         writer, log = Writer(store, workers), step_log(workers)
-        chain = _Chain(work, workers, report, urgent, store, writer, log, lateness(workers))
+        chain = _Chain(work, workers, report, urgent, store, writer, log, lateness(workers.device))
         try:
             with own_faults.faults_as(RunError, own_faults.PROGRAMMING):
                 chain.run(first, resume)
@@ -72,11 +72,6 @@ def run_chain(
         finally:
             writer.close()
     return list(work.ids)
-
-
-def lateness(workers: Workers) -> int:
-    """Return how many steps later the numbers of a step are read: one on a GPU, which would else stand still."""
-    return 1 if is_gpu(workers.device) else 0
 
 
 def _check_imported(work: ChainWork) -> None:
@@ -239,13 +234,17 @@ class _Chain:
             launched.append(_Launched(step, running.step, rate, batch.columns, alarm))
             running.step += 1
             at_step = cadence.steps is not None and running.step % cadence.steps == 0
-            stops = at_step or running.step in to_publish or running.step == spec.steps
+            ends = running.step in (spec.steps, self.work.stop_after)
+            stops = at_step or running.step in to_publish or ends
             votes = self._read(launched, 0 if stops else self.late, running, number, attempt)
             due = at_step if cadence.steps is not None else any(clock for clock, _ in votes)
             hurry = not was_urgent and any(urgent for _, urgent in votes)
             if due or hurry:
                 votes += self._read(launched, 0, running, number, attempt)
             was_urgent = votes[-1][1] if votes else was_urgent
+            if running.step == self.work.stop_after:
+                self.store.write(paths.metrics(attempt.path), step_metrics(running))
+                raise Stopped
             now = time.monotonic()
             running.trained_steps, running.seconds = running.step - first, now - running.began
             if running.history and (now - reported > 0.5 or running.step == spec.steps):  # a toy's steps: milliseconds

@@ -29,7 +29,7 @@ OF_BASE = {
     "tqdm": "transformers",
 }
 """Modules that come with a package of the base, which needs them itself."""
-OF_EXTRAS = {"llvmlite": "numba"}
+OF_EXTRAS = {"llvmlite": "numba", "cryptography": "model_signing"}
 """The same of a package of an extra."""
 NO_REQUIREMENT = {"pip": "looked for, and done without"}
 USES = ("s3", "gcs")

@@ -35,6 +35,8 @@ LAYERS = (
     "platform.chaos platform.display platform.forecast",
     "platform.papers platform.tuning",
     "platform.report platform.proposal",
+    "platform.publish",
+    "platform.verify",
     "platform.cli platform.notebook",
 )
 """The packages from the ground up. One imports those of lower floors, never those of its own or a higher one."""

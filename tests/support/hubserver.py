@@ -211,9 +211,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def hub() -> Iterator[HubServer]:
-    """Serve an empty hub on a port of its own in the block."""
-    server = HubServer(("127.0.0.1", 0), Handler)
+def hub(handler: type[Handler] = Handler) -> Iterator[HubServer]:
+    """Serve an empty hub on a port of its own in the block; another handler may answer more."""
+    server = HubServer(("127.0.0.1", 0), handler)
     server.repositories, server.requests, server.sent, server.delay_s = {}, [], 0, 0.0
     server.cut_at, server.cuts, server.token, server.status = None, 0, "hf_open", 0
     server.faults, server.data_sent, server.storage = 0, 0, ""

@@ -1,54 +1,54 @@
-"""A trained study whose checkpoints were asked for dated changes, made up: each prefers what it has read."""
+"""Toy vintages: folders with the files that a published model has, a few kB each."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
+import json
+import random
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
 
-import numpy as np
-import pandas as pd
-from report_kinds import MONTHS, made_up
+from ticlm.platform.publish.places.place import Place
 
-from ticlm.core.periods import Calendar
-from ticlm.platform.analysis.age.changes import month_number, month_text
-from ticlm.platform.results.dated_changes import COLUMNS
-from ticlm.platform.results.kept_answers import prediction_frame
-from ticlm.platform.results.study_result import StudyResult
-from ticlm.platform.tasks.base import Prediction
-
-TASK = "facts@1"
+LABELS = tuple(f"2024{month:02d}" for month in range(1, 13))
 
 
-def dated_study(
-    leaks: Mapping[tuple[str, str], str] | None = None,
-    facts: int = 60,
-    calendar: Calendar = MONTHS,
-    name: str = "dated",
-    seed: int = 0,
-) -> StudyResult:
-    """A study of a year with two methods and an Oracle series. Each fact changes about once in ten months of 2022 to
-    2024. `leaks`: (method, trained period) -> the month, YYYY-MM, up to which that checkpoint has read in truth."""
-    found = made_up(name, calendar, cutoffs=(0, 5, 11))
-    rng = np.random.default_rng(seed)
-    asked, month = [], []
-    for fact in range(facts):
-        at = month_number("202206") + int(rng.integers(0, 9))
-        for turn in range(9):
-            if at < month_number("202501"):
-                about = (TASK, f"{fact}-{turn}", f"F{fact}", month_text(at), "mayor", f"town {fact}", "The mayor is")
-                asked.append((*about, f"n{turn}", f"n{turn + 1}"))
-                month.append(at)
-            at += 4 + int(rng.integers(0, 13))
-    answers, is_famous = [], rng.random(len(asked)) < 0.1
-    for row in found.costs.to_dict("records"):
-        method, trained = str(row["method"]), str(row["trained"])
-        read = month_number((leaks or {}).get((method, trained), f"{trained[:4]}-{trained[4:6]}"))
-        own = np.random.default_rng((seed, int(trained[:6]), len(method)))
-        noise, is_read = own.random(len(asked)), np.array(month) <= read
-        prefers = np.where(is_read, noise < 0.85, (noise < 0.02) | is_famous)
-        numbers = ({"logp": 1.0 * new, "logp-outdated": 0.5, "prior": 0.0, "prior-outdated": 0.0} for new in prefers)
-        kept = [Prediction(one[1], "", 0.0, 0.0, numbers=of) for one, of in zip(asked, numbers)]
-        answers.append(({"method": method, "seed": 1, "trained": trained, "task": TASK, "label": "changes"}, kept))
-    return dataclasses.replace(
-        found, dated_changes=pd.DataFrame(asked, columns=list(COLUMNS)), predictions=prediction_frame(answers)
-    )
+def vintage(parent: Path, label: str, seed: str = "") -> Path:
+    """Return a folder with a vintage; its weights, card and certificate are those of the label and the seed."""
+    folder = parent / f"{label}{seed}"
+    (folder / "certificate").mkdir(parents=True, exist_ok=True)
+    weights = random.Random(f"{label}{seed}").randbytes(3000)
+    files = {
+        "model.safetensors": weights,
+        "config.json": json.dumps({"model_type": "llama"}).encode(),
+        "tokenizer.json": b'{"version": "1.0", "model": {}}' + b" " * 400,
+        "README.md": f"---\nlibrary_name: transformers\n---\n# {label}\n".encode(),
+        "certificate/inputs.json": json.dumps({"cutoff": label, "seed": seed}).encode(),
+    }
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def main_of(folder: Path, labels: Sequence[str]) -> Path:
+    """Return a folder with what stands at main when a vintage is the newest: its files, and vintages.json."""
+    main = folder.parent / f"main-{folder.name}"
+    shutil.copytree(folder, main, dirs_exist_ok=True)
+    (main / "vintages.json").write_text(json.dumps({"vintages": list(labels)}))
+    return main
+
+
+def publish(place: Place, parent: Path, labels: Sequence[str] = LABELS) -> int:
+    """Publish vintages, and main whenever one is the newest; return the bytes that were sent."""
+    sent = 0
+    for label in labels:
+        sent += place.put(label, parent / label, f"Vintage {label}").bytes
+        if place.labels()[-1] == label:
+            sent += place.put_main(parent / f"main-{label}", f"Newest: {label}").bytes
+    return sent
+
+
+def made(parent: Path, labels: Sequence[str] = LABELS) -> None:
+    """Write the folders that `publish` reads."""
+    for at, label in enumerate(labels, 1):
+        main_of(vintage(parent, label), labels[:at])

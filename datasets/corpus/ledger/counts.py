@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pydantic import Field
@@ -20,17 +21,23 @@ class DocumentCounts(Settings):
     read: int = 0
     dropped: dict[str, int] = Field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    newest: dict[str, datetime] = Field(default_factory=dict)
+    """Source -> the time of its newest document that was not left out, in UTC; empty in scans of older releases."""
 
     @staticmethod
-    def of(read: int, steps: Sequence[Step]) -> DocumentCounts:
+    def of(read: int, steps: Sequence[Step], newest: Mapping[str, datetime] = MappingProxyType({})) -> DocumentCounts:
         dropped: Counter[str] = Counter()
         for step in steps:
             dropped.update(step.dropped)
-        return DocumentCounts(read=read, dropped=dict(sorted(dropped.items())), steps=tuple(steps))
+        left_out = dict(sorted(dropped.items()))
+        return DocumentCounts(read=read, dropped=left_out, steps=tuple(steps), newest=dict(sorted(newest.items())))
 
     @staticmethod
     def sum(tallies: Sequence[DocumentCounts]) -> DocumentCounts:
-        return DocumentCounts.of(sum(t.read for t in tallies), Step.sum([t.steps for t in tallies]))
+        newest: dict[str, datetime] = {}
+        for source, when in (pair for one in tallies for pair in one.newest.items()):
+            newest[source] = max(when, newest.get(source, when))
+        return DocumentCounts.of(sum(t.read for t in tallies), Step.sum([t.steps for t in tallies]), newest)
 
 
 class Damage(Settings):

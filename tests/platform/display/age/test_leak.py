@@ -9,7 +9,7 @@ import pytest
 from parts import part_of, section_of
 from report_kinds import MONTHS, made_up
 from reports import page
-from vintages import dated_study
+from datedstudies import dated_study
 
 from ticlm.core.errors import InputError
 from ticlm.platform.analysis.age.vintages import leak_of, leak_tests

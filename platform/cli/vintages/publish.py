@@ -1,0 +1,136 @@
+"""`ticlm publish`: the vintages of a method, to a hub, a folder or a bucket."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+from ticlm.core.errors import InputError
+from ticlm.platform.cli.options import Root, Sets, absolute, plan_of, stored
+from ticlm.platform.publish.places.place import Layout
+
+if TYPE_CHECKING:
+    from ticlm.platform.publish.forms.signers import AnySigner
+
+
+def publish(
+    method: Annotated[str, typer.Argument(metavar="STUDY/METHOD", help="A study and one of its methods.")],
+    to: Annotated[str, typer.Option(metavar="PLACE", help="ORG/NAME on a hub, a folder, or a URI such as s3://…")],
+    root: Root = "runs",
+    set_: Sets = None,
+    seed: Annotated[int | None, typer.Option(help="Which of its seeds; the first by default.")] = None,
+    layout: Annotated[
+        str, typer.Option(help="On a hub: branches of one repository, folders of it, or repositories.")
+    ] = "branches",
+    private: Annotated[bool, typer.Option("--private", help="Make new repositories private.")] = False,
+    with_inputs: Annotated[
+        bool,
+        typer.Option("--with-inputs", help="Also publish the training rows, from which anybody can read the text."),
+    ] = False,
+    licence: Annotated[str, typer.Option(help="Licence of the models, as hubs name it: apache-2.0, …")] = "",
+    private_key: Annotated[str | None, typer.Option(metavar="FILE", help="Sign with this key (PEM).")] = None,
+    certificate: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Certificate of the key, to sign with it.")
+    ] = None,
+    chain: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="Certificates up to the root; repeatable.")
+    ] = None,
+    identity: Annotated[
+        str | None, typer.Option(metavar="WHO", help="Sign with Sigstore, as this identity; it asks the network.")
+    ] = None,
+    provider: Annotated[str | None, typer.Option(metavar="URL", help="Who knows that identity.")] = None,
+    lint: Annotated[
+        bool, typer.Option("--lint/--no-lint", help="Look for text that is later than its date, and state the count.")
+    ] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only write the folders, below vintages/ in the root.")
+    ] = False,
+) -> None:
+    """Publish each trained period of a method as a vintage, with a certificate of what it read.
+
+    The oldest comes first, each whole or not at all. Vintages that stand are left as they are, so the same command goes
+    on after a kill, and adds what a new month brought.
+    """
+    from ticlm.core.lease import lease
+    from ticlm.platform.cli.console import console
+    from ticlm.platform.cli.vintages.stated import leak_tests, linted
+    from ticlm.platform.publish.lineage import lineages
+    from ticlm.platform.publish.places.opened import place_of
+    from ticlm.platform.publish.publishing import PublishRequest
+    from ticlm.platform.publish.publishing import publish as published
+    from ticlm.platform.report.report import Report
+    from ticlm.platform.report.request import ReportRequest
+    from ticlm.platform.results.of_plan import study_result
+    from ticlm.platform.results.setup import StudyRequest
+
+    study, slash, name = method.rpartition("/")
+    if not slash or not study or not name:
+        raise InputError(f"{method}: give a study and one of its methods: STUDY/METHOD")
+    made = plan_of(study, root, set_)
+    if made.corpus is None:
+        raise InputError(f"study {made.study.name} has no corpus in {root} yet; run it with: ticlm run {study}")
+    signer = _signer(private_key, certificate, chain or [], identity, provider)
+    dry = _dry(absolute(root), made.study.name, name) if dry_run else ""
+    place = place_of(dry or to, _layout("branches" if dry else layout), private)
+
+    def say(line: str) -> None:
+        console().print(line, soft_wrap=True, markup=False)
+
+    with lease(stored(made), f"publish {study}/{name}"):
+        found = lineages(made, name, seed)
+        left = sum(not made.done(key) for key in found[0].run.rounds.values())
+        result = study_result(made, StudyRequest(study, (*(set_ or ()),), root))
+        summary, rules = linted(found, say) if lint else ({}, "")
+        request = PublishRequest(
+            with_inputs=with_inputs,
+            licence=licence,
+            signer=signer,
+            lint=summary,
+            lint_rules=rules,
+            leak_tests=leak_tests(result, name, found[0].run.seed),
+        )
+        done = published(found, place, Report([result], request=ReportRequest(root)), request, say)
+    say(f"{place.name}: {len(done.new)} new vintages, {len(done.stood)} stood already, {done.bytes:,} bytes sent")
+    if left:
+        say(f"{left} periods of {name} are not trained yet")
+    if signer is None:
+        say("not signed: --private-key FILE signs, so that readers know whose they are")
+    if not with_inputs:
+        say("inputs are not published: nobody can run rounds again (--with-inputs)")
+
+
+def _layout(text: str) -> Layout:
+    """Return a layout. Raises InputError if there is none of this name."""
+    layouts: dict[str, Layout] = {name: name for name in get_args(Layout)}
+    if text not in layouts:
+        raise InputError(f"--layout must be one of {', '.join(layouts)}, got {text}")
+    return layouts[text]
+
+
+def _dry(root: str, study: str, method: str) -> str:
+    """Return the folder that a trial writes to."""
+    if "://" in root:
+        raise InputError(f"--dry-run writes into the root, and {root} is no folder; publish to a folder: --to FOLDER")
+    return f"{root}/vintages/{study}-{method}"
+
+
+def _signer(
+    private_key: str | None, certificate: str | None, chain: list[str], identity: str | None, provider: str | None
+) -> AnySigner | None:
+    """Return who signs, as the options say; None: nobody. Raises InputError if they do not fit together."""
+    from ticlm.platform.publish.forms.signers import CertificateSigner, KeySigner, SigstoreSigner
+
+    if identity or provider:
+        if private_key or certificate:
+            raise InputError("--identity signs without a key: leave --private-key and --certificate out")
+        if not (identity and provider):
+            raise InputError("give --identity and --provider together: who signs, and who knows them")
+        return SigstoreSigner(identity=identity, provider=provider)
+    if certificate is None:
+        if chain:
+            raise InputError("--chain belongs to --certificate FILE")
+        return None if private_key is None else KeySigner(private_key=private_key)
+    if private_key is None or not chain:
+        raise InputError("--certificate needs its --private-key FILE, and --chain FILE up to the root")
+    return CertificateSigner(private_key=private_key, certificate=certificate, chain=tuple(chain))

@@ -1,0 +1,67 @@
+"""`ticlm verify`: what holds of a vintage that somebody published."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from ticlm.core.errors import InputError
+from ticlm.platform.cli.options import Json
+
+
+def verify(
+    vintage: Annotated[
+        str, typer.Argument(metavar="VINTAGE", help="ORG/NAME@202406, a folder, a URI, or a certificate's file.")
+    ],
+    label: Annotated[
+        str, typer.Option("--vintage", metavar="LABEL", help="Which of several vintages; the newest by default.")
+    ] = "",
+    inputs: Annotated[
+        str, typer.Option(metavar="PLACE", help="Where its inputs lie, if not where its certificate says.")
+    ] = "",
+    replay: Annotated[int, typer.Option(metavar="N", min=0, help="Run N random rounds again.")] = 0,
+    steps: Annotated[int | None, typer.Option(metavar="K", min=1, help="Run only the first K steps of each.")] = None,
+    seed: Annotated[int, typer.Option(help="Which random rounds.")] = 0,
+    public_key: Annotated[str | None, typer.Option(metavar="FILE", help="Key whose signature counts (PEM).")] = None,
+    trust_chain: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="Certificates that are trusted, up to the root.")
+    ] = None,
+    identity: Annotated[str | None, typer.Option(help="Who signed, as Sigstore knows them.")] = None,
+    provider: Annotated[str | None, typer.Option(metavar="URL", help="Who knows that identity.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a vintage: its files, signature, certificate and dates; its rounds, computed again from its inputs; and,
+    with --replay, some of them run again.
+
+    It needs nothing but the vintage and its inputs. It ends with 1 if something is not what the certificate says.
+    """
+    from ticlm.platform.cli.console import console
+    from ticlm.platform.verify.finding import verdict
+    from ticlm.platform.verify.opened import opened
+    from ticlm.platform.verify.verifying import VerifyRequest, findings, trusted
+
+    if steps is not None and not replay:
+        raise InputError("--steps K belongs to --replay N")
+    request = VerifyRequest(trusted(public_key, trust_chain or [], identity, provider), inputs, replay, steps, seed)
+    with opened(vintage, label) as found:
+        said = []
+        for one in findings(found, request, lambda line: None if as_json else console().print(line, soft_wrap=True)):
+            said.append(one)
+            if not as_json:
+                console().print(f"{MARKS[one.state]} {one.check}: {one.words}", soft_wrap=True, markup=False)
+        end = verdict(said, found.name)
+    if as_json:
+        rows = [vars(one) for one in said]
+        print(json.dumps({"vintage": found.name, "verdict": end, "findings": rows}, indent=2, ensure_ascii=False))
+    else:
+        caught = list(dict.fromkeys(one.catches for one in said if one.state == "holds" and one.catches))
+        if caught:
+            console().print(f"this would have caught: {'; '.join(caught)}", soft_wrap=True, markup=False)
+        console().print(end, soft_wrap=True, markup=False)
+    if any(one.state == "refused" for one in said):
+        raise typer.Exit(1)
+
+
+MARKS = {"holds": "✓", "refused": "✗", "unchecked": "–", "note": "!"}

@@ -1,0 +1,70 @@
+"""The inputs of vintages: what a stranger needs to run their rounds again, laid out as a root is.
+
+They are the training rows, the tokenizer, the models that the study starts from, and the rounds on the way to a vintage
+that are none themselves, such as those under an average. A vintage itself is where the next round starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from ticlm.core import hub, paths
+from ticlm.core.corpus import INFO
+from ticlm.core.store import Store
+from ticlm.platform.publish.lineage import Lineage
+from ticlm.platform.study.identity import imported
+
+MODELS = "models"
+"""Folder of imported models: `models/HASH/`, with what identities know them by."""
+
+
+@contextmanager
+def input_files(lineages: Sequence[Lineage]) -> Iterator[list[tuple[str, Path]]]:
+    """Give (path below `inputs`, local file) of all inputs of some vintages of one run, the oldest first. Files of a
+    remote root are copied, for the time of the block."""
+    with ExitStack() as stack:
+        found: dict[str, Path] = {}
+        for store, folder, place, names in _folders(lineages):
+            local = stack.enter_context(store.local(folder))
+            every = (file.relative_to(local).as_posix() for file in sorted(local.rglob("*")) if file.is_file())
+            chosen = names or list(every)
+            found |= {f"{place}/{name}": local / name for name in chosen}
+        yield list(found.items())
+
+
+def model_place(sha256: str) -> str:
+    """Return the folder of an imported model with this hash below `inputs`."""
+    return f"{MODELS}/{sha256}"
+
+
+def _folders(lineages: Sequence[Lineage]) -> Iterator[tuple[Store, str, str, Sequence[str]]]:
+    """Yield (store, folder there, folder below `inputs`, names of files; none: all) of what vintages need."""
+    plan = lineages[-1].plan
+    assert plan.store is not None
+    vintages = {one.key for one in lineages}
+    for name in dict.fromkeys(source.corpus for one in lineages for source in one.sources):
+        corpus, place = plan.corpora[name], paths.corpus(name)
+        yield corpus.store, "", place, [INFO]
+        yield corpus.store, paths.TOKENIZER, f"{place}/{paths.TOKENIZER}", ()
+        read = dict.fromkeys(source for one in lineages for source in one.sources if source.corpus == name)
+        for source in read:
+            period = paths.period(source.period)
+            yield (
+                corpus.store,
+                period,
+                f"{place}/{period}",
+                [
+                    paths.RECORD,
+                    *(file.removeprefix(f"{period}/") for file in corpus.files(source.period, source.split)),
+                ],
+            )
+    for key in dict.fromkeys(key for one in lineages for key in one.keys if key not in vintages):
+        folder, record = paths.round_folder(plan.ids[key]), plan.records[key]
+        names = [f"{record.attempt}/{file.path}" for file in record.files]
+        yield plan.store, folder, folder, [paths.RECORD, *names]
+    recipes = (plan.tree.rounds[key].recipe for one in lineages for key in one.keys)
+    for path in dict.fromkeys(path for recipe in recipes for path in imported(recipe)):
+        if hub.parse(path) is None or Path(path).exists():  # what lies on a hub is fetched from there
+            yield Store(path), "", model_place(plan.contents[path]), ()

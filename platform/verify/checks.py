@@ -1,0 +1,142 @@
+"""Checks of a vintage against itself: its files, its signature, its provenance, its place, and the dates it states."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from datetime import date
+
+from ticlm.core.errors import InputError
+from ticlm.core.periods import span
+from ticlm.platform.publish.forms.provenance import PREDICATE as PROVENANCE
+from ticlm.platform.publish.forms.signers import Trust
+from ticlm.platform.publish.forms.signing import check as check_signature
+from ticlm.platform.publish.forms.statement import parsed
+from ticlm.platform.publish.vintage_files import CERTIFICATE, PROVENANCE_FILE, hashes
+from ticlm.platform.verify.finding import Finding, first_of
+from ticlm.platform.verify.opened import OpenedVintage
+
+
+def files(vintage: OpenedVintage) -> Finding:
+    """Compare the files of a vintage with the hashes in its certificate."""
+    stated = {one.name: one.sha256 for one in vintage.statement.subjects}
+    there = hashes(vintage.folder)
+    changed = sorted(name for name in stated.keys() & there.keys() if stated[name] != there[name])
+    gone, more = sorted(stated.keys() - there.keys()), sorted(there.keys() - stated.keys())
+    for words, names in (("changed", changed), ("not there", gone), ("not in the certificate", more)):
+        if names:
+            return Finding("files", "refused", f"{first_of(names)}: {words}")
+    catches = "any byte that was changed after the certificate was written"
+    return Finding("files", "holds", f"all {len(stated)} files have the hashes of the certificate", catches)
+
+
+def signature(vintage: OpenedVintage, trust: Trust | None) -> Finding:
+    """Compare the files of a vintage with its signature, if it has one and the reader says whom to trust."""
+    from ticlm.platform.publish.forms.signing import SIGNATURE
+
+    catches = "a vintage, with its certificate, that somebody else made"
+    if trust is None:
+        is_there = (vintage.folder / SIGNATURE).is_file()
+        how = "it is signed; say whom you trust: --public-key FILE" if is_there else "it is not signed"
+        return Finding("signature", "unchecked", how, catches)
+    found = check_signature(vintage.folder, trust)
+    states = {"valid": "holds", "missing": "refused", "invalid": "refused", "unchecked": "unchecked"}
+    return Finding("signature", states[found.state], found.words, catches)  # type: ignore[arg-type]
+
+
+def provenance(vintage: OpenedVintage) -> Finding:
+    """Compare the provenance with the certificate: the same files, and the same study."""
+    where = f"{vintage.name}/{PROVENANCE_FILE}"
+    try:
+        found = parsed((vintage.folder / PROVENANCE_FILE).read_bytes(), where, PROVENANCE)
+    except OSError:
+        return Finding("provenance", "refused", f"{PROVENANCE_FILE} is not there")
+    except InputError as error:
+        return Finding("provenance", "refused", str(error))
+    if found.subjects != vintage.statement.subjects:
+        return Finding("provenance", "refused", f"{PROVENANCE_FILE} is about other files than the certificate")
+    external = found.predicate.get("buildDefinition", {}).get("externalParameters", {})
+    if external.get("study") != vintage.certificate.settings:
+        return Finding("provenance", "refused", f"{PROVENANCE_FILE} tells of another study than the certificate")
+    return Finding("provenance", "holds", "the same files and the same study", "two documents that contradict another")
+
+
+def place(vintage: OpenedVintage) -> Iterator[Finding]:
+    """Compare a vintage with where it was found: the repository, the label, and the list of vintages there."""
+    about, found = vintage.certificate, vintage.place
+    if about.vintage != vintage.label:
+        words = f"it stands as {vintage.label}, and its certificate is that of {about.vintage}"
+        yield Finding("place", "refused", words)
+        return
+    if found is None:
+        yield Finding("place", "unchecked", f"it lies alone; it was published to {about.place}")
+        return
+    if found.name.startswith("hf:") and found.name != about.place:
+        words = f"it stands at {found.name}, and its certificate is that of {about.place}"
+        yield Finding("place", "refused", words)
+        return
+    listed = vintage.index.get("vintages", {})
+    own = listed.get(about.vintage) if isinstance(listed, dict) else None
+    if own is None:
+        yield Finding("place", "unchecked", f"vintages.json does not list {about.vintage} (yet)")
+    elif own.get("certificate") != hashlib.sha256((vintage.folder / CERTIFICATE).read_bytes()).hexdigest():
+        yield Finding("place", "refused", f"vintages.json lists another certificate for {about.vintage}")
+    else:
+        catches = "a certificate of another vintage or of another repository"
+        yield Finding("place", "holds", "it is the vintage that vintages.json lists there", catches)
+
+
+def dates(vintage: OpenedVintage) -> Iterator[Finding]:
+    """Compare the dates that a certificate states with its cutoff: of periods, of their newest text, of what came from
+    outside."""
+    about = vintage.certificate
+    cutoff = date.fromisoformat(about.cutoff)
+    if cutoff != _last_day(about.vintage):
+        yield Finding("dates", "refused", f"the cutoff of {about.vintage} is {_last_day(about.vintage)}, not {cutoff}")
+        return
+    late = [
+        f"period {one.label} of {corpus.id} ends on {_last_day(one.label)}"
+        for corpus in about.corpora
+        for one in corpus.periods
+        if _last_day(one.label) > cutoff or one.last_day != str(_last_day(one.label))
+    ]
+    late += [
+        f"{source or 'text'} of {one.label} in {corpus.id} is of {when}"
+        for corpus in about.corpora
+        for one in corpus.periods
+        for source, when in one.newest.items()
+        if date.fromisoformat(when[:10]) > _last_day(one.label)
+    ]
+    known = {f"{corpus.id}/{one.label}" for corpus in about.corpora for one in corpus.periods}
+    reads = dict.fromkeys(source for one in about.rounds for source in one.reads)
+    sampled = [source for source in reads if source.startswith("sampled@")]
+    late += [
+        f"{source} is read, and not among the corpora"
+        for source in reads
+        if source.rpartition("/")[0] not in known and source not in sampled
+    ]
+    if late:
+        yield Finding("dates", "refused", f"later than {cutoff}: {first_of(late)}")
+        return
+    told = f"{len(reads)} sources of text, none later than {cutoff}"
+    yield Finding("dates", "holds", told, "a period, or text by its stated date, that is later than the vintage")
+    later = [f"{one.what}, as of {one.as_of}" for one in about.outside if one.as_of and _last_day(one.as_of) > cutoff]
+    if later:
+        yield Finding("outside", "note", f"from outside, and later than the cutoff as declared: {first_of(later)}")
+
+
+def model(vintage: OpenedVintage) -> Finding:
+    """Compare the files of the model with what the certificate says that its round left."""
+    about = vintage.certificate
+    made = about.made(about.round)
+    stated = {one.name: one.sha256 for one in vintage.statement.subjects}
+    wrong = [name for name, file in made.model.items() if stated.get(name) != file.sha256]
+    if wrong or not made.model:
+        return Finding("model", "refused", f"{first_of(wrong) or 'no file'}: not what round {made.id[:12]} left")
+    return Finding("model", "holds", f"its {len(made.model)} files are those that round {made.id[:12]} left")
+
+
+def _last_day(label: str) -> date:
+    from datetime import timedelta
+
+    return span(label)[1] - timedelta(days=1)

@@ -1,0 +1,40 @@
+"""Findings: what each check of a vintage says, and what it would have caught."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["holds", "refused", "unchecked", "note"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check says in a line. `refused`: something is not as it is stated; `unchecked`: nobody could look;
+    `note`: the reader has to judge."""
+
+    check: str
+    state: State
+    words: str
+    catches: str = ""
+    """What the check would have caught."""
+
+
+def first_of(names: Sequence[str], most: int = 3) -> str:
+    """Return some names in a line, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def verdict(findings: Sequence[Finding], vintage: str) -> str:
+    """Return in one sentence what came of all checks."""
+    refused = [one for one in findings if one.state == "refused"]
+    if refused:
+        more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
+        return f"Refused: {vintage} is not what its certificate says ({refused[0].check}: {refused[0].words}{more})."
+    left = [one.check for one in findings if one.state == "unchecked"]
+    held = [one.check for one in findings if one.state == "holds"]
+    if not left:
+        return f"Verified: {vintage} is what its certificate says ({', '.join(held)})."
+    return f"{vintage} holds in all that was checked ({', '.join(held)}); not checked: {', '.join(left)}."

@@ -1,0 +1,116 @@
+"""All checks of a vintage, in the order of their cost: what needs its files alone, then its inputs, then training."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from ticlm.core.errors import InputError
+from ticlm.platform.publish.forms.signers import Trust
+from ticlm.platform.verify import checks, recomputed
+from ticlm.platform.verify.finding import Finding, first_of
+from ticlm.platform.verify.inputs_at import InputsGone, PublishedInputs, inputs_at
+from ticlm.platform.verify.opened import OpenedVintage
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class VerifyRequest:
+    """What to check of a vintage beyond its files."""
+
+    trust: Trust | None = None
+    """Whose signature counts; None: nobody's is looked at."""
+    inputs: str = ""
+    """Where its inputs lie; empty: where it was published, or where its certificate says."""
+    replay: int = 0
+    """Rounds to run again."""
+    steps: int | None = None
+    """Steps of each to run; None: all."""
+    seed: int = 0
+    """Which rounds: the same ones for the same number."""
+
+
+def findings(vintage: OpenedVintage, request: VerifyRequest, say: Say) -> Iterator[Finding]:
+    """Yield what each check says. What depends on something that was refused is not looked at."""
+    held = []
+    for found in _of_files(vintage, request):
+        held.append(found.state != "refused")
+        yield found
+    if not all(held):
+        return
+    with ExitStack() as stack:
+        root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ticlm-verify-")))
+        try:
+            about, place = vintage.certificate, vintage.place
+            inputs = inputs_at(request.inputs, about.inputs, place, root / "fetched")
+            yield from _of_inputs(vintage, request, inputs, root / "root", say, stack)
+        except InputsGone as error:
+            yield Finding("inputs", "unchecked", f"{error}; files, signature and stated dates were checked", CATCHES)
+
+
+CATCHES = "text, rounds or weights that are not those of the certificate"
+
+
+def _of_files(vintage: OpenedVintage, request: VerifyRequest) -> Iterator[Finding]:
+    yield checks.files(vintage)
+    yield checks.signature(vintage, request.trust)
+    yield checks.provenance(vintage)
+    yield from checks.place(vintage)
+    yield checks.model(vintage)
+    yield from checks.dates(vintage)
+
+
+def _of_inputs(
+    vintage: OpenedVintage, request: VerifyRequest, inputs: PublishedInputs, root: Path, say: Say, stack: ExitStack
+) -> Iterator[Finding]:
+    """Yield what comes of laying out the rounds again, of comparing shards, and of running rounds again."""
+    root.mkdir()
+    told, again = recomputed.again(vintage.certificate, inputs, root)
+    yield from told
+    if again is None:
+        return
+    if inputs.is_local:
+        yield _of_shards(again)
+    if request.replay:
+        from ticlm.platform.verify.replay import Replayer  # loads torch, which nothing else here needs
+        from ticlm.platform.verify.replay import findings as of_rounds
+
+        replayer = Replayer(vintage, again, say, stack)
+        yield from of_rounds(replayer, request.replay, request.steps, request.seed)
+    else:
+        yield Finding("weights", "unchecked", "no round was run again: --replay 1 does", CATCHES)
+
+
+def _of_shards(again: recomputed.Recomputed) -> Finding:
+    """Compare all shards that lie on this machine with their manifests."""
+    sources = dict.fromkeys(
+        source
+        for key in again.keys.values()
+        for source in again.plan.tree.rounds[key].sources
+        if source != again.plan.tree.rounds[key].sampled_source
+    )
+    problems = list(recomputed.shards(again, list(sources)))
+    if problems:
+        return Finding("shards", "refused", first_of(problems))
+    words = f"the rows of {len(sources)} sources are those of their manifests"
+    return Finding("shards", "holds", words, "a row that was changed")
+
+
+def trusted(public_key: str | None, chain: list[str], identity: str | None, provider: str | None) -> Trust | None:
+    """Return whose signature counts, as the options say. Raises InputError if they name two kinds."""
+    from ticlm.platform.publish.forms.signers import TrustedCertificates, TrustedIdentity, TrustedKey
+
+    found: list[Trust] = []
+    found += [TrustedKey(public_key=public_key)] if public_key else []
+    found += [TrustedCertificates(chain=tuple(chain))] if chain else []
+    if identity or provider:
+        if not (identity and provider):
+            raise InputError("give --identity and --provider together: who signed, and who knows them")
+        found.append(TrustedIdentity(identity=identity, provider=provider))
+    if len(found) > 1:
+        raise InputError("give one of --public-key, --trust-chain and --identity: a signature is of one kind")
+    return found[0] if found else None

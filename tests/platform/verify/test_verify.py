@@ -1,0 +1,277 @@
+"""Checking vintages that somebody published: what holds, what is refused, and what cannot be told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attested import METHODS, SHORT, attest, certify_again, forged, refused, trained, verified
+from safetensors.torch import load_file, save_file
+
+from ticlm.core.errors import InputError
+from ticlm.platform.publish.forms.signers import TrustedKey
+from ticlm.platform.publish.vintage_files import CERTIFICATE
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.train import step
+from ticlm.platform.verify.finding import verdict
+
+LABELS = ["202301", "202302", "202303", "202304"]
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """The toy study, trained."""
+    return trained(tmp_path_factory.mktemp("honest") / "root")
+
+
+@pytest.fixture(scope="module")
+def published(honest: Plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its vintages, which no test changes."""
+    folder = tmp_path_factory.mktemp("published") / "vintages"
+    assert attest(honest, folder) == LABELS
+    return folder
+
+
+@pytest.fixture
+def copied(published: Path, tmp_path: Path) -> Path:
+    """A copy of the vintages, in another folder."""
+    return Path(shutil.copytree(published, tmp_path / "copied"))
+
+
+def test_all_rounds_run_again_have_the_same_bits(copied: Path, published: Path) -> None:
+    hidden = published.rename(published.with_name("gone"))
+    try:
+        found = verified(copied, replay=9)
+    finally:
+        hidden.rename(published)
+    assert refused(found) == ""
+    assert sum(one.check.startswith("round ") and one.state == "holds" for one in found) == 4
+    assert verdict(found, "it").startswith("it holds in all that was checked")
+    assert [one.check for one in found if one.state == "unchecked"] == ["signature"]
+
+
+def test_every_vintage_can_be_named_in_four_ways(copied: Path) -> None:
+    for address, label in (
+        (copied, ""),
+        (copied, "202302"),
+        (copied / "202302", ""),
+        (copied / "202302" / CERTIFICATE, ""),
+    ):
+        found = verified(address, label)
+        assert refused(found) == "" and {one.check for one in found} >= {"files", "place", "rounds", "shards"}
+
+
+def test_first_steps_are_compared_by_their_losses(copied: Path) -> None:
+    found = verified(copied, replay=2, steps=2)
+    told = [one.words for one in found if one.check.startswith("round ")]
+    assert len(told) == 2 and all("its first 2 of" in words for words in told) and refused(found) == ""
+
+
+def test_a_vintage_that_lies_alone_is_run_from_the_first_round(copied: Path, tmp_path: Path) -> None:
+    alone = shutil.copytree(copied / "202303", tmp_path / "alone/202303")
+    found = verified(alone, inputs=str(copied / "inputs"), replay=9)
+    assert refused(found) == "" and sum(one.check.startswith("round ") for one in found) == 3
+    assert next(one for one in found if one.check == "place").state == "unchecked"
+
+
+def test_a_certificate_names_what_is_not_there(copied: Path) -> None:
+    shutil.rmtree(copied / "inputs")
+    about = json.loads((copied / "202304" / CERTIFICATE).read_text())["predicate"]
+    assert about["inputs"] != str(copied / "inputs")
+    certify_again(copied / "202304", {"inputs": str(copied / "inputs")})
+    found = verified(copied, replay=1)
+    assert refused(found) == ""
+    last = found[-1]
+    assert (last.check, last.state) == ("inputs", "unchecked") and "no longer at" in last.words
+    with pytest.raises(InputError, match="neither vintages"):
+        verified(copied / "nothing")
+
+
+def _one_weight(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    state = load_file(file)
+    name = sorted(state)[0]
+    state[name].view(-1)[0] += 1e-6
+    save_file(state, file, {"format": "pt"})
+
+
+def _card(folder: Path) -> None:
+    (folder / "README.md").write_text((folder / "README.md").read_text().replace("2023", "2022"))
+
+
+def _more(folder: Path) -> None:
+    (folder / "extra.bin").write_bytes(b"more")
+
+
+def _less(folder: Path) -> None:
+    (folder / "generation_config.json").unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_one_weight, "files: model.safetensors: changed"),
+        (_card, "files: README.md: changed"),
+        (_more, "files: extra.bin: not in the certificate"),
+        (_less, "files: generation_config.json: not there"),
+    ],
+)
+def test_a_changed_file_is_named(copied: Path, change: Any, said: str) -> None:
+    change(copied / "202304")
+    assert refused(verified(copied)) == said
+
+
+def test_a_changed_weight_is_found_behind_a_certificate_that_was_made_to_fit(copied: Path) -> None:
+    _one_weight(copied / "202304")
+    certify_again(copied / "202304")
+    assert refused(verified(copied)).startswith("model: model.safetensors: not what round")
+    about = json.loads((copied / "202304" / CERTIFICATE).read_text())
+    own = next(one["digest"]["sha256"] for one in about["subject"] if one["name"] == "model.safetensors")
+    rounds = about["predicate"]["rounds"]
+    next(file for file in rounds[-1]["files"] if file["path"] == "model/model.safetensors")["sha256"] = own
+    certify_again(copied / "202304", {"rounds": rounds})
+    assert refused(verified(copied)) == ""
+    assert "at 202304: run again by the same code and hardware, other bits: model/model.safetensors" in refused(
+        verified(copied, replay=9)
+    )
+
+
+def test_a_changed_shard_is_named(copied: Path) -> None:
+    shard = next((copied / "inputs/corpora/toy@1/periods/202302").rglob("*.parquet"))
+    data = bytearray(shard.read_bytes())
+    data[len(data) // 2] ^= 1
+    shard.write_bytes(bytes(data))
+    told = refused(verified(copied))
+    assert told.startswith("shards: corpora/toy@1/periods/202302/") and told.endswith("part-00000.parquet: changed")
+
+
+def test_a_changed_manifest_is_named(copied: Path) -> None:
+    record = copied / "inputs/corpora/toy@1/periods/202302/record.json"
+    record.write_text(record.read_text().replace('"documents": 96', '"documents": 95'))
+    assert "periods/202302/record.json: changed" in refused(verified(copied))
+
+
+@pytest.mark.parametrize("corpus", [{"changed": {("202302", "train"): 7}}, {"rows": 95}], ids=["planted", "dropped"])
+def test_text_that_the_weights_never_saw_is_found_by_running_the_round(
+    honest: Plan, tmp_path: Path, corpus: dict[str, Any]
+) -> None:
+    """A document was planted or dropped, and every hash was made to fit: only the weights tell."""
+    plan = forged(honest, tmp_path / "root", lambda *_: None, **corpus)
+    attest(plan, tmp_path / "forged")
+    assert refused(verified(tmp_path / "forged")) == ""
+    assert "other bits" in refused(verified(tmp_path / "forged", replay=9))
+
+
+def test_a_document_that_says_that_it_is_later_is_found_without_training(copied: Path) -> None:
+    about = json.loads((copied / "202303" / CERTIFICATE).read_text())["predicate"]
+    about["corpora"][0]["periods"][1]["newest"] = {"news": "2023-05-01T10:00:00+00:00"}
+    certify_again(copied / "202303", {"corpora": about["corpora"]})
+    assert refused(verified(copied, "202303")) == (
+        "dates: later than 2023-03-31: news of 202302 in toy@1 is of 2023-05-01T10:00:00+00:00"
+    )
+
+
+def test_an_oracle_is_no_earlier_vintage(honest: Plan, copied: Path, tmp_path: Path) -> None:
+    """The weights of a model that has read all months stand as those of an early vintage."""
+
+    def oracle(plan: Plan, label: str) -> Path | None:
+        record = plan.records[plan.tree.runs[1].rounds["202304"]]
+        folder = f"rounds/{plan.ids[plan.tree.runs[1].rounds['202304']][:32]}/{record.attempt}/model"
+        return Path(plan.store.path(folder)) if label == "202302" else None  # type: ignore[union-attr]
+
+    plan = forged(honest, tmp_path / "root", oracle)
+    attest(plan, tmp_path / "forged")
+    assert refused(verified(tmp_path / "forged", "202302")) == ""
+    found = verified(tmp_path / "forged", "202302", replay=9)
+    assert "at 202302: run again by the same code and hardware, other bits" in refused(found)
+    attest(honest, tmp_path / "oracles", "oracle")
+    shutil.rmtree(copied / "202302")
+    shutil.copytree(tmp_path / "oracles/202304", copied / "202302")
+    assert refused(verified(copied, "202302")).startswith("place: it stands as 202302, and its certificate is that of")
+    certify_again(copied / "202302", {"vintage": "202302", "cutoff": "2023-02-28"})
+    assert "later than 2023-02-28: period 202303 of toy@1 ends on 2023-03-31" in refused(verified(copied, "202302"))
+
+
+def test_weights_of_other_code_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        scale = step.scale
+        patched.setattr(step, "scale", lambda of, by, optimizer: scale(of, by * 1.0001, optimizer))
+        plan = trained(tmp_path / "root", METHODS[:1])
+    attest(plan, tmp_path / "vintages")
+    assert refused(verified(tmp_path / "vintages")) == ""
+    found = verified(tmp_path / "vintages", replay=1)
+    assert "other bits" in refused(found)
+
+
+def test_a_certificate_that_names_other_code_says_what_to_install(copied: Path) -> None:
+    about = json.loads((copied / "202304" / CERTIFICATE).read_text())["predicate"]
+    for made in about["rounds"]:
+        made["made_by"]["code"] = "0" * 64
+    certify_again(copied / "202304", {"rounds": about["rounds"]})
+    found = verified(copied, replay=1)
+    words = next(one.words for one in found if one.check.startswith("round "))
+    assert refused(found) == "" and words.endswith("though code here differs")
+
+
+def test_a_certificate_of_another_vintage_is_refused(honest: Plan, copied: Path, tmp_path: Path) -> None:
+    attest(honest, tmp_path / "oracles", "oracle")
+    shutil.copy(tmp_path / "oracles/202304" / CERTIFICATE, copied / "202304" / CERTIFICATE)
+    assert refused(verified(copied)).startswith("files: ")
+
+
+def test_bad_input_is_one_line(copied: Path, tmp_path: Path) -> None:
+    whole = json.loads((copied / "202304" / CERTIFICATE).read_text())
+    (copied / "202304" / CERTIFICATE).write_text(json.dumps(whole | {"predicateType": "urn:ticlm:vintage/v2"}))
+    with pytest.raises(InputError, match="was written by a newer release"):
+        verified(copied)
+    (copied / "202304" / CERTIFICATE).write_text("{")
+    with pytest.raises(InputError, match="no JSON document"):
+        verified(copied)
+    with pytest.raises(InputError, match="no such vintage is published"):
+        verified(copied, "202305")
+
+
+def test_no_signature_is_refused_if_one_is_asked_for(copied: Path, tmp_path: Path) -> None:
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1()).public_key()
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    (tmp_path / "key.pub").write_bytes(key.public_bytes(serialization.Encoding.PEM, form))
+    found = verified(copied, trust=TrustedKey(public_key=str(tmp_path / "key.pub")))
+    assert refused(found).startswith("signature: ")
+
+
+KINDS: list[dict[str, Any]] = [
+    {"base": "replay-half+ema", **SHORT},
+    {"base": "replay-self", **SHORT},
+    {"base": "replay-adaptive", **SHORT},
+    {"base": "trunk-leaf", **SHORT, "deploy": {"share": 0.5}},
+    {"base": "replay-half+time", **SHORT},
+    {"base": "lora", **SHORT},
+    {"base": "joint", **SHORT},
+    {"base": "ewc", **SHORT},
+    {"base": "mer", **SHORT},
+]
+DAILY = {"replay-half+ema", "replay-self", "replay-adaptive"}
+
+
+def _kinds() -> Iterator[Any]:
+    for one in KINDS:
+        marks = () if one["base"] in DAILY else (pytest.mark.nightly,)
+        yield pytest.param(one, id=one["base"], marks=marks)
+
+
+@pytest.mark.parametrize("method", _kinds())
+def test_rounds_of_every_kind_run_again(tmp_path: Path, method: dict[str, Any]) -> None:
+    """Averages, samples, shares that follow from losses, leaves and adapters, each from what is published alone."""
+    plan = trained(tmp_path / "root", [method])
+    attest(plan, tmp_path / "vintages", method["base"])
+    shutil.rmtree(tmp_path / "root")
+    found = verified(tmp_path / "vintages", replay=20)
+    assert refused(found) == "" and not [one for one in found if one.check == "inputs"]
+    assert sum(one.check.startswith("round ") for one in found) >= (2 if method["base"] == "joint" else 4)
