@@ -17,10 +17,10 @@ def linted(vintages: Sequence[Lineage], say: Callable[[str], None]) -> tuple[dic
 
 def leak_tests(study: StudyResult, method: str, seed: int) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """Return the leak tests of each vintage of a method, by its period; none if no task asks for dated changes."""
-    from ticlm.platform.analysis.age import leak
+    from ticlm.platform.analysis.age import vintages
 
     found: dict[str, list[Mapping[str, Any]]] = {}
-    for one in leak.leak_tests(study):
+    for one in vintages.leak_tests(study):
         if (one.method, one.seed) == (method, seed):
             found.setdefault(one.vintage, []).append(one.as_json())
     return found

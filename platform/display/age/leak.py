@@ -20,7 +20,7 @@ COLUMNS = ("changes after it", "new preferred", "by earlier ones", "p", "power",
 HINTS = (
     "changes after the vintage whose old value an earlier vintage has read, too",
     "on how many of them it prefers the new value, by more than its fame: it cannot have read of it",
-    "on how many of the same changes an earlier vintage does: the first one that had read the old value",
+    "on how many of the same changes an earlier vintage does: the first one that had read the old value for a month",
     "one-sided, of all later changes together or of the best single month (Holm), whichever is smaller, doubled",
     "probability that a vintage that had read the later text would have been found",
     "",

@@ -84,10 +84,10 @@ def test_only_an_excess_of_new_values_is_a_leak() -> None:
     assert swapped.down > 20 > swapped.up and swapped.p_pooled > 0.99 and not swapped.is_leak
 
 
-def test_each_change_is_put_to_the_first_vintage_that_had_read_its_old_value() -> None:
+def test_each_change_is_put_to_the_first_vintage_that_had_read_its_old_value_for_a_month() -> None:
     fact = np.array([0, 0, 0, 1, 2, 2, 3])
     month = START + np.array([-5, 12, 20, 13, 4, 15, 16])
-    since = START + np.array([-9, -5, 12, 3, -2, 4, 9])
+    since = START + np.array([-9, -5, 12, 2, -2, 4, 9])
     changes = Changes(fact, since, month, np.full(7, OPEN), *np.zeros((4, 7)))
     run = [vintage(changes, START + month) for month in (0, 3, 6, 9)]
     run = [replace(one, changes=replace(changes, new=np.full(7, 1.0 * (k == 1)))) for k, one in enumerate(run)]
@@ -95,6 +95,9 @@ def test_each_change_is_put_to_the_first_vintage_that_had_read_its_old_value() -
     # Of fact 0 only the first change after the vintage; the old value of fact 3 is as new as the vintage itself.
     assert [(each.month, each.changes) for each in one.months] == [("2024-01", 1), ("2024-02", 1), ("2024-04", 1)]
     assert [each.preferred_earlier for each in one.months] == [0, 1, 0]  # only the second vintage prefers new values
+    # That of fact 2 after 4 months is put to the third vintage: the second had not read the month of the old value.
+    later = [replace(one, changes=replace(changes, new=np.full(7, 1.0 * (k == 2)))) for k, one in enumerate(run)]
+    assert [each.preferred_earlier for each in leak_test(later[3], later[:3], "c", 0, "f").months] == [0, 0, 1]
     assert len(one.seen) == 1  # the change of fact 2 after 4 months: that of fact 0 had been read by all
     assert one.earlier == "202301"
 

@@ -6,10 +6,10 @@ import dataclasses
 import math
 
 import pytest
+from datedstudies import dated_study
 from parts import part_of, section_of
 from report_kinds import MONTHS, made_up
 from reports import page
-from datedstudies import dated_study
 
 from ticlm.core.errors import InputError
 from ticlm.platform.analysis.age.vintages import leak_of, leak_tests
