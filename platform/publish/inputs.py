@@ -6,14 +6,14 @@ that are none themselves, such as those under an average. A vintage itself is wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ticlm.core import hub, paths
 from ticlm.core.corpus import INFO
 from ticlm.core.store import Store
-from ticlm.platform.publish.lineage import Lineage
+from ticlm.platform.publish.lineage import VintageLineage
 from ticlm.platform.study.identity import imported
 
 MODELS = "models"
@@ -21,12 +21,14 @@ MODELS = "models"
 
 
 @contextmanager
-def input_files(lineages: Sequence[Lineage]) -> Iterator[list[tuple[str, Path]]]:
-    """Give (path below `inputs`, local file) of all inputs of some vintages of one run, the oldest first. Files of a
-    remote root are copied, for the time of the block."""
+def input_files(
+    lineages: Sequence[VintageLineage], published: Sequence[VintageLineage]
+) -> Iterator[list[tuple[str, Path]]]:
+    """Give (path below `inputs`, local file) of all inputs of some vintages of a run, of which all of `published` are
+    or will be at the same place. Files of a remote root are copied, for the time of the block."""
     with ExitStack() as stack:
         found: dict[str, Path] = {}
-        for store, folder, place, names in _folders(lineages):
+        for store, folder, place, names in _folders(lineages, {one.key for one in published}):
             local = stack.enter_context(store.local(folder))
             every = (file.relative_to(local).as_posix() for file in sorted(local.rglob("*")) if file.is_file())
             chosen = names or list(every)
@@ -39,11 +41,15 @@ def model_place(sha256: str) -> str:
     return f"{MODELS}/{sha256}"
 
 
-def _folders(lineages: Sequence[Lineage]) -> Iterator[tuple[Store, str, str, Sequence[str]]]:
-    """Yield (store, folder there, folder below `inputs`, names of files; none: all) of what vintages need."""
+def _folders(
+    lineages: Sequence[VintageLineage], vintages: Collection[str]
+) -> Iterator[tuple[Store, str, str, Sequence[str]]]:
+    """Yield (store, folder there, folder below `inputs`, names of files; none: all) of what vintages need beside those
+    rounds (by their keys) that are vintages."""
+    if not lineages:
+        return
     plan = lineages[-1].plan
     assert plan.store is not None
-    vintages = {one.key for one in lineages}
     for name in dict.fromkeys(source.corpus for one in lineages for source in one.sources):
         corpus, place = plan.corpora[name], paths.corpus(name)
         yield corpus.store, "", place, [INFO]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
@@ -30,9 +30,12 @@ from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run, rounds
 from ticlm.platform.study.work import work_of
 
+if TYPE_CHECKING:
+    from ticlm.core.corpus import Corpus
+
 
 @dataclass(frozen=True)
-class Lineage:
+class VintageLineage:
     """A vintage of a run: its period, and the key of the round whose weights it has."""
 
     plan: Plan
@@ -129,7 +132,8 @@ class Lineage:
     def _alone(self) -> Plan:
         """Return a plan of the study that holds this vintage alone. Raises RuntimeError if its rounds are others."""
         plan, known = self.plan, {(one.round, one.periods, one.rows): one.losses for one in self.tune_losses}
-        sizes = sizes_of(plan, self.study)
+        assert plan.corpus is not None
+        sizes = sizes_of(plan.corpus, self.study)
         tree = rounds(self.study, sizes, recorded=lambda _, one: known.get((one.round, one.periods, one.rows)))
         if not tree.runs or tree.runs[0].rounds.get(self.label) != self.key:
             raise RuntimeError(f"the study, cut at {self.label}, has another round there; this is a fault of ticlm")
@@ -199,7 +203,7 @@ class Lineage:
         return {"micro_batch_rows": work.micro_rows, "threads": work.resources.threads}
 
 
-def lineages(plan: Plan, method: str, seed: int | None) -> list[Lineage]:
+def lineages(plan: Plan, method: str, seed: int | None) -> list[VintageLineage]:
     """Return the vintages of a method that are trained, oldest first. Raises InputError if there are none."""
     runs = [run for run in plan.tree.runs if run.method.name == method]
     if not runs:
@@ -213,15 +217,14 @@ def lineages(plan: Plan, method: str, seed: int | None) -> list[Lineage]:
     labels = [one for one in own if plan.done(run.rounds[one]) and _is_own(plan.tree.rounds[run.rounds[one]])]
     if not labels:
         raise InputError(f"no round of {method} is trained yet; run it with: ticlm train {plan.study.name}")
-    return [Lineage(plan, run, label) for label in labels]
+    return [VintageLineage(plan, run, label) for label in labels]
 
 
-def sizes_of(plan: Plan, study: Study) -> dict[str, int]:
+def sizes_of(corpus: Corpus, study: Study) -> dict[str, int]:
     """Return the training rows by period, as far as a study that was cut may see."""
-    assert plan.corpus is not None
     last = study.last_visible_period
-    seen = [label for label in plan.corpus.periods if last is None or span(label)[1] <= span(last)[1]]
-    return {label: plan.corpus.periods[label].splits["train"].rows for label in seen}
+    seen = [label for label in corpus.periods if last is None or span(label)[1] <= span(last)[1]]
+    return {label: corpus.periods[label].splits["train"].rows for label in seen}
 
 
 def _outside(line: str) -> OutsideInput:

@@ -6,7 +6,6 @@ the card above them follow when all are there. What a kill leaves, the same comm
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +18,11 @@ from ticlm.core import hub, paths
 from ticlm.core.errors import InputError
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.publish import vintage_folder
+from ticlm.platform.publish.forms.documents import read_object, to_bytes
 from ticlm.platform.publish.forms.signers import AnySigner
 from ticlm.platform.publish.forms.signing import sign
 from ticlm.platform.publish.inputs import input_files
-from ticlm.platform.publish.lineage import Lineage
+from ticlm.platform.publish.lineage import VintageLineage
 from ticlm.platform.publish.places.place import HUB, INDEX, INPUTS, Place
 from ticlm.platform.publish.vintage_files import CERTIFICATE
 from ticlm.platform.report.report import Report
@@ -46,6 +46,22 @@ class PublishRequest:
     """Vintage -> its leak tests."""
 
 
+@dataclass(frozen=True)
+class PlaceIndex:
+    """What `vintages.json` at a place says, as it was before anything is published there."""
+
+    data: bytes | None
+    vintages: Mapping[str, Mapping[str, Any]]
+    inputs: str
+
+    @staticmethod
+    def of(place: Place) -> PlaceIndex:
+        """Read it. Raises InputError if it is none."""
+        data = place.index()
+        found = {} if data is None else read_object(data, f"{place.name}/{INDEX}")
+        return PlaceIndex(data, dict(found.get("vintages", {})), str(found.get("inputs", "")))
+
+
 @dataclass
 class PublishedVintages:
     """What publishing did: new vintages, those that stood already, and the bytes that were sent."""
@@ -56,20 +72,22 @@ class PublishedVintages:
 
 
 def publish(
-    vintages: Sequence[Lineage], place: Place, report: Report, request: PublishRequest, say: Say
+    vintages: Sequence[VintageLineage], place: Place, report: Report, request: PublishRequest, say: Say
 ) -> PublishedVintages:
     """Publish vintages of one run, oldest first, then their inputs if they are asked for, then what stands above them.
 
     Raises InputError if a vintage stands at the place with other weights.
     """
-    done, there = PublishedVintages(), set(place.labels())
+    done, above = PublishedVintages(), PlaceIndex.of(place)
+    there = set(place.labels())
     if request.with_inputs:  # first: no certificate may name inputs that a kill kept from being there
-        with input_files(vintages) as files:
-            done.bytes += place.put_inputs(files, f"Inputs of {vintages[-1].plan.study.name}").bytes
+        lacking = [one for one in vintages if one.label not in there or above.inputs != inputs_of(place)]
+        with input_files(lacking, vintages) as files:
+            done.bytes += place.put_inputs(files, f"Inputs of {vintages[-1].plan.study.name}").bytes if files else 0
     with tempfile.TemporaryDirectory(prefix="ticlm-vintages-") as scratch:
         for one in vintages:
             if one.label in there:
-                _check_same(one, place)
+                _check_same(one, place, above)
                 done.stood.append(one.label)
                 continue
             folder = Path(scratch, one.label)
@@ -81,7 +99,7 @@ def publish(
             say(f"{place.address(one.label)}: {sent.bytes:,} bytes sent")
             if one is not vintages[-1]:
                 shutil.rmtree(folder)
-        done.bytes += _above(vintages, place, request, Path(scratch))
+        done.bytes += _put_above(vintages, place, request, above, Path(scratch))
     return done
 
 
@@ -90,7 +108,7 @@ def inputs_of(place: Place) -> str:
     return f"{place.name}-{INPUTS}" if place.name.startswith(HUB) else f"{place.name}/{INPUTS}"
 
 
-def _write(folder: Path, one: Lineage, place: Place, report: Report, request: PublishRequest) -> None:
+def _write(folder: Path, one: VintageLineage, place: Place, report: Report, request: PublishRequest) -> None:
     """Write a vintage to a folder, and sign it."""
     labels = {source.period for source in one.sources}
     about = one.certificate(
@@ -118,7 +136,7 @@ def _release() -> str:
         return ""
 
 
-def _initial(one: Lineage) -> str:
+def _initial(one: VintageLineage) -> str:
     """Return the name on a hub of the model that a run starts from; empty if it has none."""
     model = one.plan.study.model
     if not isinstance(model, FolderModel) or hub.parse(model.path) is None or Path(model.path).exists():
@@ -126,8 +144,10 @@ def _initial(one: Lineage) -> str:
     return hub.pinned(model.path)
 
 
-def _check_same(one: Lineage, place: Place) -> None:
+def _check_same(one: VintageLineage, place: Place, above: PlaceIndex) -> None:
     """Raise InputError if a vintage that stands has other weights than the round of this root."""
+    if above.vintages.get(one.label, {}).get("round") == one.plan.ids[one.key]:
+        return  # its files need not be read
     there = place.files(one.label)
     for file in one.record.files:
         name = file.path.removeprefix(f"{paths.MODEL}/")
@@ -139,10 +159,12 @@ def _check_same(one: Lineage, place: Place) -> None:
             )
 
 
-def _above(vintages: Sequence[Lineage], place: Place, request: PublishRequest, scratch: Path) -> int:
+def _put_above(
+    vintages: Sequence[VintageLineage], place: Place, request: PublishRequest, above: PlaceIndex, scratch: Path
+) -> int:
     """Publish what stands above the vintages, unless it is there; return the bytes that were sent."""
-    index, newest = _index(vintages, place, request), vintages[-1].label
-    if place.index() == index:
+    index, newest = _index(vintages, place, request, above), vintages[-1].label
+    if above.data == index:
         return 0
     folder = scratch / newest
     if not folder.is_dir():  # an earlier run published it, and was killed before it came here
@@ -152,12 +174,13 @@ def _above(vintages: Sequence[Lineage], place: Place, request: PublishRequest, s
     return place.put_main(folder, f"Newest vintage: {newest}").bytes
 
 
-def _index(vintages: Sequence[Lineage], place: Place, request: PublishRequest) -> bytes:
+def _index(vintages: Sequence[VintageLineage], place: Place, request: PublishRequest, above: PlaceIndex) -> bytes:
     """Return `vintages.json`: each vintage with its commit, the time of its newest text and its certificate's hash.
-    Vintages that stand and are not of this root are kept as they were listed."""
-    known = json.loads(place.index() or b"{}").get("vintages", {})
-    listed: dict[str, Any] = {label: known[label] for label in place.labels() if label in known}
+    Vintages that are listed stay as they are."""
+    listed = dict(above.vintages)
     for one in vintages:
+        if listed.get(one.label, {}).get("round") == one.plan.ids[one.key]:
+            continue
         times = [
             max(manifest.newest.values()).isoformat()
             for source in one.sources
@@ -170,13 +193,13 @@ def _index(vintages: Sequence[Lineage], place: Place, request: PublishRequest) -
             "round": one.plan.ids[one.key],
             "certificate": place.files(one.label)[CERTIFICATE],
         }
-    first = vintages[-1]
+    last = vintages[-1]
     whole = {
         "format": FORMAT,
-        "study": first.plan.study.name,
-        "method": first.run.method.name,
-        "inputs": inputs_of(place) if request.with_inputs else json.loads(place.index() or b"{}").get("inputs", ""),
-        "newest": first.label,
+        "study": last.plan.study.name,
+        "method": last.run.method.name,
+        "inputs": inputs_of(place) if request.with_inputs else above.inputs,
+        "newest": last.label,
         "vintages": dict(sorted(listed.items())),
     }
-    return (json.dumps(whole, indent=1) + "\n").encode()
+    return to_bytes(whole)

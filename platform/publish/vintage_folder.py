@@ -21,7 +21,7 @@ from ticlm.platform.publish.forms.documents import to_bytes
 from ticlm.platform.publish.forms.provenance import PREDICATE as PROVENANCE
 from ticlm.platform.publish.forms.provenance import Dependency, provenance
 from ticlm.platform.publish.forms.statement import AttestedFile, statement
-from ticlm.platform.publish.lineage import Lineage
+from ticlm.platform.publish.lineage import VintageLineage
 from ticlm.platform.publish.vintage_files import CERTIFICATE, FOLDER, METRICS, PROVENANCE_FILE, hashes
 from ticlm.platform.report.report import Report
 
@@ -38,7 +38,9 @@ class VintageNames:
     dataset: str
 
 
-def write(folder: Path, lineage: Lineage, about: VintageCertificate, report: Report, names: VintageNames) -> None:
+def write(
+    folder: Path, lineage: VintageLineage, about: VintageCertificate, report: Report, names: VintageNames
+) -> None:
     """Write a vintage to an empty folder, but for its signature."""
     record = lineage.record
     _model(folder, lineage)
@@ -62,7 +64,7 @@ def write(folder: Path, lineage: Lineage, about: VintageCertificate, report: Rep
     (folder / PROVENANCE_FILE).write_bytes(to_bytes(made_from))
 
 
-def _model(folder: Path, lineage: Lineage) -> None:
+def _model(folder: Path, lineage: VintageLineage) -> None:
     """Put the files of the round's model into a folder, as links where the disk has them: a model of 1B has 4 GB."""
     store, made = lineage.plan.store, paths.round_folder(lineage.plan.ids[lineage.key])
     assert store is not None
@@ -85,7 +87,7 @@ def _notes(about: VintageCertificate) -> CorpusNotes:
     return CorpusNotes(description=told, licence=licence, url=about.inputs or about.place, creators=creators)
 
 
-def _provenance(lineage: Lineage, about: VintageCertificate) -> Mapping[str, Any]:
+def _provenance(lineage: VintageLineage, about: VintageCertificate) -> Mapping[str, Any]:
     plan, made = lineage.plan, [lineage.plan.records[key] for key in lineage.keys]
     began, ended = (datetime.fromisoformat(of(one.created for one in made)) for of in (min, max))
     dependencies = []

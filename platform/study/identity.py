@@ -135,6 +135,11 @@ def placed(of: S) -> S:
     return _changed(of, found)
 
 
+def with_models(of: S, places: Mapping[str, str]) -> S:
+    """Return a recipe, method or study whose imported models lie elsewhere: path -> path."""
+    return _changed(of, lambda model: model.model_copy(update={"path": places.get(model.path, model.path)}))
+
+
 def _changed(of: S, change: Callable[[Imported], Imported]) -> S:
     """Return a recipe, method or study with each imported model changed: the initial model, teachers."""
     changes: dict[str, object] = {}
@@ -146,6 +151,8 @@ def _changed(of: S, change: Callable[[Imported], Imported]) -> S:
             penalty.model_copy(update={name: change(value) for name, value in penalty.imported.items()})
             for penalty in penalties
         )
+    if models := getattr(of, "models", ()):  # of a series of Oracles
+        changes["models"] = tuple(map(change, models))
     if methods := getattr(of, "methods", ()):
         changes["methods"] = tuple(_changed(method, change) for method in methods)
     return of.model_copy(update=changes) if changes else of

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ticlm.core import hub, paths
 from ticlm.core.corpus import INFO, Corpus
@@ -18,7 +17,7 @@ from ticlm.platform.publish.certificate import CorpusRead, VintageCertificate, i
 from ticlm.platform.publish.inputs import model_place
 from ticlm.platform.publish.lineage import sizes_of
 from ticlm.platform.study import data as corpora
-from ticlm.platform.study.identity import content, identities
+from ticlm.platform.study.identity import content, identities, with_models
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import rounds
@@ -53,7 +52,12 @@ def again(about: VintageCertificate, inputs: PublishedInputs, root: Path) -> tup
         words = f"they are made by code of the publisher's own ({first_of(about.own_code)}), which is not run here"
         return [*findings, Finding("rounds", "unchecked", words)], None
     try:
-        plan = _plan(about, inputs, root)
+        study = parse(Study, about.settings, "its study")
+    except InputError as error:
+        words = f"this release cannot read it ({error}); the certificate is of ticlm {about.release}"
+        return [*findings, Finding("rounds", "unchecked", words)], None
+    try:
+        plan = _plan(study, about, inputs, root)
     except InputsGone:
         raise
     except InputError as error:
@@ -122,18 +126,17 @@ def _manifests(corpus: CorpusRead, inputs: PublishedInputs, root: Path) -> Itera
             yield f"{one.label} of {corpus.id}: its record says something else than the certificate"
 
 
-def _plan(about: VintageCertificate, inputs: PublishedInputs, root: Path) -> Plan:
+def _plan(study: Study, about: VintageCertificate, inputs: PublishedInputs, root: Path) -> Plan:
     """Return the plan of the study of a certificate on a root. Raises InputError if it cannot be laid out."""
     models = {path: _model(path, sha256, inputs) for path, sha256 in about.models.items()}
-    study = parse(Study, _with_paths(about.settings, models), "the study of the certificate")
+    study = with_models(study, models)
     store = Store(str(root))
     opened = {one.id: Corpus.open(str(root / paths.corpus(one.id)), study.last_visible_period) for one in about.corpora}
     own = opened.get(paths.corpus_id(study.corpus))
     if own is None:
         raise InputError(f"corpus {study.corpus} of the study is not among those of the certificate")
     known = {(one.round, one.periods, one.rows): one.losses for one in about.tune_losses}
-    plan = Plan(study, rounds(study), own, store, opened)  # of the layout without sizes, only the corpus is asked
-    tree = rounds(study, sizes_of(plan, study), recorded=lambda _, one: known.get((one.round, one.periods, one.rows)))
+    tree = rounds(study, sizes_of(own, study), recorded=lambda _, one: known.get((one.round, one.periods, one.rows)))
     contents = {models[path]: sha256 for path, sha256 in about.models.items()}
     plan = Plan(study, tree, own, store, opened, contents=contents)
     plan.ids = identities(tree.rounds, own, corpora.splits(opened), contents)
@@ -155,16 +158,6 @@ def _model(path: str, sha256: str, inputs: PublishedInputs) -> str:
     if content(local) != sha256:
         raise InputError(f"the model {path} is another one than the rounds were made from")
     return local
-
-
-def _with_paths(value: Any, models: Mapping[str, str]) -> Any:
-    """Return settings in which each imported model's path is that on this machine."""
-    if isinstance(value, dict):
-        return {
-            key: models.get(item, item) if key == "path" and isinstance(item, str) else _with_paths(item, models)
-            for key, item in value.items()
-        }
-    return [_with_paths(item, models) for item in value] if isinstance(value, list) else value
 
 
 def _differences(round_id: str, about: VintageCertificate, plan: Plan, key_of: Mapping[str, str]) -> Iterator[str]:

@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ticlm.platform.publish.lineage import Lineage
+    from ticlm.platform.publish.lineage import VintageLineage
     from ticlm.platform.results.study_result import StudyResult
 
 
-def linted(vintages: Sequence[Lineage], say: Callable[[str], None]) -> tuple[dict[str, Any], str]:
+def linted(vintages: Sequence[VintageLineage], say: Callable[[str], None]) -> tuple[dict[str, Any], str]:
     """Return what the leak lint finds in the training text of some vintages, by period, and the hash of its rules."""
     return {}, ""
 
 
 def leak_tests(study: StudyResult, method: str, seed: int) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """Return the leak tests of each vintage of a method, by its period; none if no task asks for dated changes."""
-    from ticlm.platform.analysis.age import leak
+    from ticlm.platform.analysis.age import vintages
 
     found: dict[str, list[Mapping[str, Any]]] = {}
-    for one in leak.leak_tests(study):
+    for one in vintages.leak_tests(study):
         if (one.method, one.seed) == (method, seed):
             found.setdefault(one.vintage, []).append(one.as_json())
     return found

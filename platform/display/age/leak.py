@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from ticlm.platform.analysis.age.leak import ENOUGH, LEVEL, LeakTest, leak_tests, p_text, share_text
+from ticlm.platform.analysis.age.leak import ENOUGH, LEVEL, LeakTest, p_text, share_text
+from ticlm.platform.analysis.age.vintages import leak_tests
 from ticlm.platform.display.parts import Part, Section, joined
 from ticlm.platform.display.rivals import listed
 from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable
@@ -15,11 +16,11 @@ from ticlm.platform.results.study_result import StudyResult, as_frame
 NAME = TITLE = "What vintages know of later text"
 SHOWN = 12
 """Most vintages that are shown at once; of more, a table counts the verdicts, and theirs is folded."""
-COLUMNS = ("changes after it", "new preferred", "by the first", "p", "power", "verdict")
+COLUMNS = ("changes after it", "new preferred", "by earlier ones", "p", "power", "verdict")
 HINTS = (
-    "changes after the vintage of facts that did not change since the first vintage",
-    "on how many of them it prefers the new value, which it cannot have read",
-    "on how many of the same changes the first vintage does",
+    "changes after the vintage whose old value an earlier vintage has read, too",
+    "on how many of them it prefers the new value, by more than its fame: it cannot have read of it",
+    "on how many of the same changes an earlier vintage does: the first one that had read the old value for a month",
     "one-sided, of all later changes together or of the best single month (Holm), whichever is smaller, doubled",
     "probability that a vintage that had read the later text would have been found",
     "",
@@ -104,15 +105,15 @@ def _run(study: StudyResult, one: LeakTest) -> str:
 def _notes(tests: Sequence[LeakTest]) -> Iterator[str]:
     yield (
         "A vintage, the checkpoint of one period, cannot have read the new value of a change that came later. If it "
-        "prefers new values more often than the first vintage of its method does on the same facts, later text has "
-        f"leaked. Power: how often that would be found; below {ENOUGH} nothing is told. The first vintage is not "
-        "tested."
+        "prefers such values more often than earlier vintages of its method do on the same changes, later text has "
+        f"leaked. Power: how often that would be found; below {ENOUGH} nothing is told. The first vintage of each "
+        "method is not tested: of a leak that all vintages share this says nothing."
     )
     every = sum(bool(one.earlier) for one in tests)
     if every >= 1 / LEVEL:
         yield (
             f"Each vintage is tested by itself: of {every} clean ones up to {LEVEL * every:.0f} are called leaky on "
-            "average, mostly several of a method at once, as they share the first vintage."
+            "average, mostly several of a method at once, as they share earlier vintages."
         )
 
 

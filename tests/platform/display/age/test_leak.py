@@ -12,7 +12,7 @@ from report_kinds import MONTHS, made_up
 from reports import page
 
 from ticlm.core.errors import InputError
-from ticlm.platform.analysis.age.leak import leak_of, leak_tests
+from ticlm.platform.analysis.age.vintages import leak_of, leak_tests
 from ticlm.platform.display.age.leak import NAME, part, sentence
 from ticlm.platform.report.report import Report
 from ticlm.platform.results.study_result import StudyResult
