@@ -84,6 +84,9 @@ def place(vintage: OpenedVintage) -> Iterator[Finding]:
     else:
         catches = "a certificate of another vintage or of another repository"
         yield Finding("place", "holds", "it is the vintage that vintages.json lists there", catches)
+    gone = sorted(set(listed if isinstance(listed, dict) else ()) - set(found.labels()))
+    if gone:
+        yield Finding("place", "note", f"vintages.json lists {first_of(gone)}, which is not there")
 
 
 def dates(vintage: OpenedVintage) -> Iterator[Finding]:
@@ -134,6 +137,12 @@ def model(vintage: OpenedVintage) -> Finding:
     if wrong or not made.model:
         return Finding("model", "refused", f"{first_of(wrong) or 'no file'}: not what round {made.id[:12]} left")
     return Finding("model", "holds", f"its {len(made.model)} files are those that round {made.id[:12]} left")
+
+
+def leak_tests(vintage: OpenedVintage) -> Iterator[Finding]:
+    """Repeat what the publisher says of leak tests; nobody asks the vintage again here."""
+    for one in vintage.certificate.leak_tests:
+        yield Finding("leak test", "note", f"as its publisher says: {one.get('verdict', 'no verdict')}")
 
 
 def _last_day(label: str) -> date:

@@ -62,6 +62,7 @@ def _of_files(vintage: OpenedVintage, request: VerifyRequest) -> Iterator[Findin
     yield from checks.place(vintage)
     yield checks.model(vintage)
     yield from checks.dates(vintage)
+    yield from checks.leak_tests(vintage)
 
 
 def _of_inputs(

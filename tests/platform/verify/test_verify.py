@@ -274,3 +274,29 @@ def test_rounds_of_every_kind_run_again(tmp_path: Path, method: dict[str, Any]) 
     found = verified(tmp_path / "vintages", replay=20)
     assert refused(found) == "" and not [one for one in found if one.check == "inputs"]
     assert sum(one.check.startswith("round ") for one in found) >= (2 if method["base"] == "joint" else 4)
+
+
+def test_a_vintage_of_a_model_that_exists_runs_again_from_its_copy(honest: Plan, tmp_path: Path) -> None:
+    """The first model lies among the inputs, known by its hash, as its folder here is not there for others."""
+    from finished import run
+    from toys import build_toy_corpus, make_toy_study
+
+    from ticlm.core import paths
+
+    key = honest.tree.runs[0].rounds["202302"]
+    folder = paths.model(paths.round_folder(honest.ids[key]), honest.records[key].attempt)
+    shutil.copytree(Path(honest.store.path(folder)), tmp_path / "base")  # type: ignore[union-attr]
+    build_toy_corpus(tmp_path / "root/corpora/toy@1")
+    model = {"kind": "folder", "path": str(tmp_path / "base"), "as_of": "202212"}
+    changes = {"model": model, "initial": {"budget": 0, "schedule": {"kind": "constant", "max_rate": 1e-3}}}
+    plan = run(make_toy_study(methods=METHODS[:1], **changes), tmp_path / "root")
+    assert attest(plan, tmp_path / "out") == LABELS
+    (tmp_path / "base").rename(tmp_path / "elsewhere")
+    shutil.rmtree(tmp_path / "root")
+    found = verified(tmp_path / "out", replay=9)
+    assert refused(found) == "" and sum(one.check.startswith("round ") for one in found) == 5
+    card = (tmp_path / "out/202304/README.md").read_text()
+    assert "initial model" in card and "as of 202212" in card
+    shutil.rmtree(tmp_path / "out/inputs/models")
+    words = next(one.words for one in verified(tmp_path / "out") if one.check == "inputs")
+    assert "which the study starts from, is not among the inputs" in words
