@@ -1,4 +1,4 @@
-"""Finding the vintage that a user names: on a hub, in a folder or bucket, or by the file of its certificate."""
+"""VintageFinding the vintage that a user names: on a hub, in a folder or bucket, or by the file of its certificate."""
 
 from __future__ import annotations
 
