@@ -5,7 +5,7 @@ Its numbers are those of the report: a card is one more renderer of the report's
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -167,14 +167,12 @@ def _cost(about: VintageCertificate, report: Report) -> str:
 
 def evaluation_results(about: VintageCertificate, report: Report, dataset: str, day: str) -> list[dict[str, Any]]:
     """Return the scores of a vintage as hubs read them from `.eval_results`: an entry for each task and period."""
-    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
-
-    entries: Sequence[Any] = [
-        EvalResultEntry(dataset, f"{task}/{label}", round(float(value), 6), date=day, notes=str(metric))
+    return [
+        {"dataset": {"id": dataset, "task_id": f"{task}/{label}"}, "value": round(float(value), 6), "date": day}
+        | {"notes": metric}
         for study in report.results
         for task, label, value, metric in _own_cells(about, study)
     ]
-    return list(eval_result_entries_to_yaml(list(entries)))
 
 
 def _own_cells(about: VintageCertificate, study: Any) -> Iterator[tuple[str, str, float, str]]:

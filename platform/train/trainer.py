@@ -247,8 +247,7 @@ class _Chain:
             if running.history and (now - reported > 0.5 or running.step == spec.steps):  # a toy's steps: milliseconds
                 reported = now
                 self.report(self._progress(running, number))
-            if running.trained_steps == 1:
-                self.writer.prepare(running)
+            self.writer.prepare(running)
             if running.step in to_publish:  # before the checkpoint: a restart from it does not come back to this step
                 self.writer.wait()  # no record of this round before that of the round before
                 running.began += time.monotonic() - now

@@ -13,11 +13,11 @@ from ticlm.platform.publish.forms.signers import Trust
 from ticlm.platform.publish.forms.signing import check as check_signature
 from ticlm.platform.publish.forms.statement import parsed
 from ticlm.platform.publish.vintage_files import CERTIFICATE, PROVENANCE_FILE, hashes
-from ticlm.platform.verify.finding import VintageFinding, first_of
+from ticlm.platform.verify.finding import Checked, first_of
 from ticlm.platform.verify.opened import OpenedVintage
 
 
-def files(vintage: OpenedVintage) -> VintageFinding:
+def files(vintage: OpenedVintage) -> Checked:
     """Compare the files of a vintage with the hashes in its certificate."""
     stated = {one.name: one.sha256 for one in vintage.statement.subjects}
     there = hashes(vintage.folder)
@@ -25,12 +25,12 @@ def files(vintage: OpenedVintage) -> VintageFinding:
     gone, more = sorted(stated.keys() - there.keys()), sorted(there.keys() - stated.keys())
     for words, names in (("changed", changed), ("not there", gone), ("not in the certificate", more)):
         if names:
-            return VintageFinding("files", "refused", f"{first_of(names)}: {words}")
+            return Checked("files", "refused", f"{first_of(names)}: {words}")
     catches = "any byte that was changed after the certificate was written"
-    return VintageFinding("files", "holds", f"all {len(stated)} files have the hashes of the certificate", catches)
+    return Checked("files", "holds", f"all {len(stated)} files have the hashes of the certificate", catches)
 
 
-def signature(vintage: OpenedVintage, trust: Trust | None) -> VintageFinding:
+def signature(vintage: OpenedVintage, trust: Trust | None) -> Checked:
     """Compare the files of a vintage with its signature, if it has one and the reader says whom to trust."""
     from ticlm.platform.publish.forms.signing import SIGNATURE
 
@@ -38,68 +38,64 @@ def signature(vintage: OpenedVintage, trust: Trust | None) -> VintageFinding:
     if trust is None:
         is_there = (vintage.folder / SIGNATURE).is_file()
         how = "it is signed; say whom you trust: --public-key FILE" if is_there else "it is not signed"
-        return VintageFinding("signature", "unchecked", how, catches)
+        return Checked("signature", "unchecked", how, catches)
     found = check_signature(vintage.folder, trust)
     states = {"valid": "holds", "missing": "refused", "invalid": "refused", "unchecked": "unchecked"}
-    return VintageFinding("signature", states[found.state], found.words, catches)  # type: ignore[arg-type]
+    return Checked("signature", states[found.state], found.words, catches)  # type: ignore[arg-type]
 
 
-def provenance(vintage: OpenedVintage) -> VintageFinding:
+def provenance(vintage: OpenedVintage) -> Checked:
     """Compare the provenance with the certificate: the same files, and the same study."""
     where = f"{vintage.name}/{PROVENANCE_FILE}"
     try:
         found = parsed((vintage.folder / PROVENANCE_FILE).read_bytes(), where, PROVENANCE)
     except OSError:
-        return VintageFinding("provenance", "refused", f"{PROVENANCE_FILE} is not there")
+        return Checked("provenance", "refused", f"{PROVENANCE_FILE} is not there")
     except InputError as error:
-        return VintageFinding("provenance", "refused", str(error))
+        return Checked("provenance", "refused", str(error))
     if found.subjects != vintage.statement.subjects:
-        return VintageFinding("provenance", "refused", f"{PROVENANCE_FILE} is about other files than the certificate")
+        return Checked("provenance", "refused", f"{PROVENANCE_FILE} is about other files than the certificate")
     external = found.predicate.get("buildDefinition", {}).get("externalParameters", {})
     if external.get("study") != vintage.certificate.settings:
-        return VintageFinding("provenance", "refused", f"{PROVENANCE_FILE} tells of another study than the certificate")
-    return VintageFinding(
-        "provenance", "holds", "the same files and the same study", "two documents that contradict another"
-    )
+        return Checked("provenance", "refused", f"{PROVENANCE_FILE} tells of another study than the certificate")
+    return Checked("provenance", "holds", "the same files and the same study", "two documents that contradict another")
 
 
-def place(vintage: OpenedVintage) -> Iterator[VintageFinding]:
+def place(vintage: OpenedVintage) -> Iterator[Checked]:
     """Compare a vintage with where it was found: the repository, the label, and the list of vintages there."""
     about, found = vintage.certificate, vintage.place
     if about.vintage != vintage.label:
         words = f"it stands as {vintage.label}, and its certificate is that of {about.vintage}"
-        yield VintageFinding("place", "refused", words)
+        yield Checked("place", "refused", words)
         return
     if found is None:
-        yield VintageFinding("place", "unchecked", f"it lies alone; it was published to {about.place}")
+        yield Checked("place", "unchecked", f"it lies alone; it was published to {about.place}")
         return
     if found.name.startswith("hf:") and found.name != about.place:
         words = f"it stands at {found.name}, and its certificate is that of {about.place}"
-        yield VintageFinding("place", "refused", words)
+        yield Checked("place", "refused", words)
         return
     listed = vintage.index.get("vintages", {})
     own = listed.get(about.vintage) if isinstance(listed, dict) else None
     if own is None:
-        yield VintageFinding("place", "unchecked", f"vintages.json does not list {about.vintage} (yet)")
+        yield Checked("place", "unchecked", f"vintages.json does not list {about.vintage} (yet)")
     elif own.get("certificate") != hashlib.sha256((vintage.folder / CERTIFICATE).read_bytes()).hexdigest():
-        yield VintageFinding("place", "refused", f"vintages.json lists another certificate for {about.vintage}")
+        yield Checked("place", "refused", f"vintages.json lists another certificate for {about.vintage}")
     else:
         catches = "a certificate of another vintage or of another repository"
-        yield VintageFinding("place", "holds", "it is the vintage that vintages.json lists there", catches)
+        yield Checked("place", "holds", "it is the vintage that vintages.json lists there", catches)
     gone = sorted(set(listed if isinstance(listed, dict) else ()) - set(found.labels()))
     if gone:
-        yield VintageFinding("place", "note", f"vintages.json lists {first_of(gone)}, which is not there")
+        yield Checked("place", "note", f"vintages.json lists {first_of(gone)}, which is not there")
 
 
-def dates(vintage: OpenedVintage) -> Iterator[VintageFinding]:
+def dates(vintage: OpenedVintage) -> Iterator[Checked]:
     """Compare the dates that a certificate states with its cutoff: of periods, of their newest text, of what came from
     outside."""
     about = vintage.certificate
     cutoff = date.fromisoformat(about.cutoff)
     if cutoff != _last_day(about.vintage):
-        yield VintageFinding(
-            "dates", "refused", f"the cutoff of {about.vintage} is {_last_day(about.vintage)}, not {cutoff}"
-        )
+        yield Checked("dates", "refused", f"the cutoff of {about.vintage} is {_last_day(about.vintage)}, not {cutoff}")
         return
     late = [
         f"period {one.label} of {corpus.id} ends on {_last_day(one.label)}"
@@ -123,32 +119,30 @@ def dates(vintage: OpenedVintage) -> Iterator[VintageFinding]:
         if source.rpartition("/")[0] not in known and source not in sampled
     ]
     if late:
-        yield VintageFinding("dates", "refused", f"later than {cutoff}: {first_of(late)}")
+        yield Checked("dates", "refused", f"later than {cutoff}: {first_of(late)}")
         return
     told = f"{len(reads)} sources of text, none later than {cutoff}"
-    yield VintageFinding("dates", "holds", told, "a period, or text by its stated date, that is later than the vintage")
+    yield Checked("dates", "holds", told, "a period, or text by its stated date, that is later than the vintage")
     later = [f"{one.what}, as of {one.as_of}" for one in about.outside if one.as_of and _last_day(one.as_of) > cutoff]
     if later:
-        yield VintageFinding(
-            "outside", "note", f"from outside, and later than the cutoff as declared: {first_of(later)}"
-        )
+        yield Checked("outside", "note", f"from outside, and later than the cutoff as declared: {first_of(later)}")
 
 
-def model(vintage: OpenedVintage) -> VintageFinding:
+def model(vintage: OpenedVintage) -> Checked:
     """Compare the files of the model with what the certificate says that its round left."""
     about = vintage.certificate
     made = about.made(about.round)
     stated = {one.name: one.sha256 for one in vintage.statement.subjects}
     wrong = [name for name, file in made.model.items() if stated.get(name) != file.sha256]
     if wrong or not made.model:
-        return VintageFinding("model", "refused", f"{first_of(wrong) or 'no file'}: not what round {made.id[:12]} left")
-    return VintageFinding("model", "holds", f"its {len(made.model)} files are those that round {made.id[:12]} left")
+        return Checked("model", "refused", f"{first_of(wrong) or 'no file'}: not what round {made.id[:12]} left")
+    return Checked("model", "holds", f"its {len(made.model)} files are those that round {made.id[:12]} left")
 
 
-def leak_tests(vintage: OpenedVintage) -> Iterator[VintageFinding]:
+def leak_tests(vintage: OpenedVintage) -> Iterator[Checked]:
     """Repeat what the publisher says of leak tests; nobody asks the vintage again here."""
     for one in vintage.certificate.leak_tests:
-        yield VintageFinding("leak test", "note", f"as its publisher says: {one.get('verdict', 'no verdict')}")
+        yield Checked("leak test", "note", f"as its publisher says: {one.get('verdict', 'no verdict')}")
 
 
 def _last_day(label: str) -> date:

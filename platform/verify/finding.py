@@ -10,7 +10,7 @@ State = Literal["holds", "refused", "unchecked", "note"]
 
 
 @dataclass(frozen=True)
-class VintageFinding:
+class Checked:
     """What one check says in a line. `refused`: something is not as it is stated; `unchecked`: nobody could look;
     `note`: the reader has to judge."""
 
@@ -27,7 +27,7 @@ def first_of(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + more
 
 
-def verdict(findings: Sequence[VintageFinding], vintage: str) -> str:
+def verdict(findings: Sequence[Checked], vintage: str) -> str:
     """Return in one sentence what came of all checks."""
     refused = [one for one in findings if one.state == "refused"]
     if refused:

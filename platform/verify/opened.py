@@ -1,4 +1,4 @@
-"""VintageFinding the vintage that a user names: on a hub, in a folder or bucket, or by the file of its certificate."""
+"""Checked the vintage that a user names: on a hub, in a folder or bucket, or by the file of its certificate."""
 
 from __future__ import annotations
 

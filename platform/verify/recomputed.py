@@ -21,7 +21,7 @@ from ticlm.platform.study.identity import content, identities, with_models
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import rounds
-from ticlm.platform.verify.finding import VintageFinding, first_of
+from ticlm.platform.verify.finding import Checked, first_of
 from ticlm.platform.verify.inputs_at import InputsGone, PublishedInputs
 
 
@@ -38,43 +38,41 @@ class Recomputed:
     """Sources whose shards were compared with their manifests."""
 
 
-def again(
-    about: VintageCertificate, inputs: PublishedInputs, root: Path
-) -> tuple[list[VintageFinding], Recomputed | None]:
+def again(about: VintageCertificate, inputs: PublishedInputs, root: Path) -> tuple[list[Checked], Recomputed | None]:
     """Lay out the rounds of a vintage anew below an empty folder, and say how they differ from its certificate.
 
     The second value is None if nothing could be laid out. Raises InputsGone if manifests are not there.
     """
     found = [line for corpus in about.corpora for line in _manifests(corpus, inputs, root)]
     if found:
-        return [VintageFinding("manifests", "refused", first_of(found))], None
+        return [Checked("manifests", "refused", first_of(found))], None
     catches = "a period that was built again, a document that was added or dropped, a date that was changed"
-    findings = [VintageFinding("manifests", "holds", f"those of {_periods(about)} are the ones it names", catches)]
+    findings = [Checked("manifests", "holds", f"those of {_periods(about)} are the ones it names", catches)]
     if about.own_code:
         words = f"they are made by code of the publisher's own ({first_of(about.own_code)}), which is not run here"
-        return [*findings, VintageFinding("rounds", "unchecked", words)], None
+        return [*findings, Checked("rounds", "unchecked", words)], None
     try:
         study = parse(Study, about.settings, "its study")
     except InputError as error:
         words = f"this release cannot read it ({error}); the certificate is of ticlm {about.release}"
-        return [*findings, VintageFinding("rounds", "unchecked", words)], None
+        return [*findings, Checked("rounds", "unchecked", words)], None
     try:
         plan = _plan(study, about, inputs, root)
     except InputsGone:
         raise
     except InputError as error:
-        return [*findings, VintageFinding("rounds", "refused", str(error))], None
+        return [*findings, Checked("rounds", "refused", str(error))], None
     key_of = {round_id: key for key, round_id in plan.ids.items()}
     run = plan.tree.runs[0]
     if run.rounds.get(about.vintage) is None or plan.ids.get(run.rounds[about.vintage]) != about.round:
         words = f"study and manifests lead to another round at {about.vintage} than {about.round[:12]}"
-        return [*findings, VintageFinding("rounds", "refused", words)], None
+        return [*findings, Checked("rounds", "refused", words)], None
     wrong = [line for one in about.rounds for line in _differences(one.id, about, plan, key_of)]
     if wrong:
-        return [*findings, VintageFinding("rounds", "refused", first_of(wrong))], None
+        return [*findings, Checked("rounds", "refused", first_of(wrong))], None
     words = f"study and manifests lead to the same {len(about.rounds)} rounds, by their ids"
     catches = "another study, method, order or share of text than is stated"
-    return [*findings, VintageFinding("rounds", "holds", words, catches)], Recomputed(plan, key_of, root, inputs)
+    return [*findings, Checked("rounds", "holds", words, catches)], Recomputed(plan, key_of, root, inputs)
 
 
 def shards(of: Recomputed, sources: Iterator[Source] | list[Source]) -> Iterator[str]:

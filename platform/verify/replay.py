@@ -30,7 +30,7 @@ from ticlm.platform.run.trainers import InProcess
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.work import ChainWork, work_of
 from ticlm.platform.train.maker import this_machine
-from ticlm.platform.verify.finding import VintageFinding, first_of
+from ticlm.platform.verify.finding import Checked, first_of
 from ticlm.platform.verify.inputs_at import InputsGone
 from ticlm.platform.verify.opened import OpenedVintage, read_certificate
 from ticlm.platform.verify.recomputed import Recomputed, shards
@@ -73,7 +73,7 @@ class Replayer:
         pace = f"; when they were made, they took {seconds:,.0f} s" if seconds else ""
         return f"{len(made)} round{'s' * (len(made) != 1)}, {steps:,} steps, {tokens:,} tokens{pace}"
 
-    def replay(self, made: RoundMade, steps: int | None) -> VintageFinding:
+    def replay(self, made: RoundMade, steps: int | None) -> Checked:
         """Run a round again, or only its first steps, and compare what comes of it."""
         name = f"round {made.id[:12]} at {made.period}"
         try:
@@ -81,13 +81,13 @@ class Replayer:
                 self._provide(self.about.made(need))
             problems = list(shards(self.of, self._sources(made)))
             if problems:
-                return VintageFinding(name, "refused", first_of(problems))
+                return Checked(name, "refused", first_of(problems))
             began = time.monotonic()
             record = self._run(made, steps)
         except InputsGone as error:
-            return VintageFinding(name, "unchecked", str(error))
+            return Checked(name, "unchecked", str(error))
         except TiclmError as error:
-            return VintageFinding(name, "refused", str(error))
+            return Checked(name, "refused", str(error))
         took = time.monotonic() - began
         if steps is not None and steps < made.steps:
             return self._compared_steps(name, made, steps, took)
@@ -184,53 +184,45 @@ class Replayer:
             return None
         return read_record(work.store, paths.round_folder(made.id))
 
-    def _compared(self, name: str, made: RoundMade, record: Record, took: float) -> VintageFinding:
+    def _compared(self, name: str, made: RoundMade, record: Record, took: float) -> Checked:
         wanted = {f.path: f.sha256 for f in made.files if f.path.startswith((f"{paths.MODEL}/", f"{paths.SAMPLED}/"))}
         there = {file.path: file.sha256 for file in record.files if file.path in wanted}
         wrong = sorted(path for path, sha256 in wanted.items() if there.get(path) != sha256)
         catches = "weights that came of other text, of another order, of more training, or of other code"
         if not wrong:
             words = f"run again in {took:.0f} s, with the same bits in {len(wanted)} files"
-            return VintageFinding(name, "holds", f"{words}{self._elsewhere(made)}", catches)
+            return Checked(name, "holds", f"{words}{self._elsewhere(made)}", catches)
         other = self._other(made)
         if not other:
-            return VintageFinding(
-                name, "refused", f"run again by the same code and hardware, other bits: {first_of(wrong)}"
-            )
+            return Checked(name, "refused", f"run again by the same code and hardware, other bits: {first_of(wrong)}")
         if other == ["code"]:
             words = f"other bits: {first_of(wrong)}; it was made by other code (ticlm {made.made_by.get('ticlm')}, "
-            return VintageFinding(
-                name, "refused", f"{words}hash {made.made_by['code'][:12]}): install that, and try again"
-            )
+            return Checked(name, "refused", f"{words}hash {made.made_by['code'][:12]}): install that, and try again")
         return self._tolerated(name, made, record, other)
 
-    def _compared_steps(self, name: str, made: RoundMade, steps: int, took: float) -> VintageFinding:
+    def _compared_steps(self, name: str, made: RoundMade, steps: int, took: float) -> Checked:
         """Compare losses and gradient norms of the first steps with those that were published."""
         mine, theirs = self._metrics_of_attempts(made), self._published_metrics(made)
         if theirs is None:
-            return VintageFinding(
-                name, "unchecked", "losses of its steps are not published; run it whole: without --steps"
-            )
+            return Checked(name, "unchecked", "losses of its steps are not published; run it whole: without --steps")
         pairs = [(which, i) for which in ("loss", "gradient_norm") for i in range(steps)]
         wrong = [(which, i) for which, i in pairs if mine[which][i] != theirs[which][i]]
         if not wrong:
             words = f"its first {steps} of {made.steps} steps have the same losses and gradient norms, to the bit"
             words = f"{words} ({took:.0f} s)"
-            return VintageFinding(name, "holds", words, "another start, other rows or other code in these steps")
+            return Checked(name, "holds", words, "another start, other rows or other code in these steps")
         which, i = wrong[0]
         told = f"{which.replace('_', ' ')} of step {i} is {mine[which][i]!r}, published is {theirs[which][i]!r}"
         other = self._other(made)
         if other and self._within(mine, theirs, steps):
-            return VintageFinding(
-                name, "holds", f"its first steps agree to a tolerance, on other {first_of(other)}: {told}"
-            )
-        return VintageFinding(name, "refused", told + (f" (on other {first_of(other)})" if other else ""))
+            return Checked(name, "holds", f"its first steps agree to a tolerance, on other {first_of(other)}: {told}")
+        return Checked(name, "refused", told + (f" (on other {first_of(other)})" if other else ""))
 
-    def _tolerated(self, name: str, made: RoundMade, record: Record, other: list[str]) -> VintageFinding:
+    def _tolerated(self, name: str, made: RoundMade, record: Record, other: list[str]) -> Checked:
         """Compare a round that was run on other hardware, or by other code, to a tolerance."""
         theirs = self._published_metrics(made)
         if theirs is None:
-            return VintageFinding(name, "refused", f"other bits, on other {first_of(other)}, and no losses to compare")
+            return Checked(name, "refused", f"other bits, on other {first_of(other)}, and no losses to compare")
         store = self.of.plan.store
         assert store is not None
         mine = store.read_json(paths.metrics(paths.attempt(paths.round_folder(made.id), record.attempt)))
@@ -238,8 +230,8 @@ class Replayer:
             apart = max(abs(a - b) for a, b in zip(mine["loss"], theirs["loss"]))
             words = f"other bits, as may be on other {first_of(other)}; its first {FIRST_STEPS} steps agree to "
             words += f"{TOLERANCE[self.of.plan.study.precision.compute]} nats, all of them to {apart:.2g}"
-            return VintageFinding(name, "note", f"{words}: it is plausible, and not proven")
-        return VintageFinding(name, "refused", f"other losses from the first steps on (on other {first_of(other)})")
+            return Checked(name, "note", f"{words}: it is plausible, and not proven")
+        return Checked(name, "refused", f"other losses from the first steps on (on other {first_of(other)})")
 
     def _within(self, mine: Mapping[str, Any], theirs: Mapping[str, Any], steps: int) -> bool:
         """Return whether the losses of the first steps agree to the tolerance of the number type."""
@@ -275,7 +267,7 @@ class Replayer:
         return f", though {first_of(other)} here differ{'s' * (len(other) == 1)}" if other else ""
 
 
-def findings(replayer: Replayer, number: int, steps: int | None, seed: int) -> Iterator[VintageFinding]:
+def findings(replayer: Replayer, number: int, steps: int | None, seed: int) -> Iterator[Checked]:
     """Run some rounds of a vintage again, at random, and yield what came of each."""
     chosen = replayer.chosen(number, seed)
     replayer.say(f"running again: {replayer.cost(chosen)}")

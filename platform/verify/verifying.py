@@ -11,7 +11,7 @@ from pathlib import Path
 from ticlm.core.errors import InputError
 from ticlm.platform.publish.forms.signers import Trust
 from ticlm.platform.verify import checks, recomputed
-from ticlm.platform.verify.finding import VintageFinding, first_of
+from ticlm.platform.verify.finding import Checked, first_of
 from ticlm.platform.verify.inputs_at import InputsGone, PublishedInputs, inputs_at
 from ticlm.platform.verify.opened import OpenedVintage
 
@@ -34,7 +34,7 @@ class VerifyRequest:
     """Which rounds: the same ones for the same number."""
 
 
-def findings(vintage: OpenedVintage, request: VerifyRequest, say: Say) -> Iterator[VintageFinding]:
+def findings(vintage: OpenedVintage, request: VerifyRequest, say: Say) -> Iterator[Checked]:
     """Yield what each check says. What depends on something that was refused is not looked at."""
     held = []
     for found in _of_files(vintage, request):
@@ -49,15 +49,13 @@ def findings(vintage: OpenedVintage, request: VerifyRequest, say: Say) -> Iterat
             inputs = inputs_at(request.inputs, about.inputs, place, root / "fetched")
             yield from _of_inputs(vintage, request, inputs, root / "root", say, stack)
         except InputsGone as error:
-            yield VintageFinding(
-                "inputs", "unchecked", f"{error}; files, signature and stated dates were checked", CATCHES
-            )
+            yield Checked("inputs", "unchecked", f"{error}; files, signature and stated dates were checked", CATCHES)
 
 
 CATCHES = "text, rounds or weights that are not those of the certificate"
 
 
-def _of_files(vintage: OpenedVintage, request: VerifyRequest) -> Iterator[VintageFinding]:
+def _of_files(vintage: OpenedVintage, request: VerifyRequest) -> Iterator[Checked]:
     yield checks.files(vintage)
     yield checks.signature(vintage, request.trust)
     yield checks.provenance(vintage)
@@ -69,7 +67,7 @@ def _of_files(vintage: OpenedVintage, request: VerifyRequest) -> Iterator[Vintag
 
 def _of_inputs(
     vintage: OpenedVintage, request: VerifyRequest, inputs: PublishedInputs, root: Path, say: Say, stack: ExitStack
-) -> Iterator[VintageFinding]:
+) -> Iterator[Checked]:
     """Yield what comes of laying out the rounds again, of comparing shards, and of running rounds again."""
     root.mkdir()
     told, again = recomputed.again(vintage.certificate, inputs, root)
@@ -85,10 +83,10 @@ def _of_inputs(
         replayer = Replayer(vintage, again, say, stack)
         yield from of_rounds(replayer, request.replay, request.steps, request.seed)
     else:
-        yield VintageFinding("weights", "unchecked", "no round was run again: --replay 1 does", CATCHES)
+        yield Checked("weights", "unchecked", "no round was run again: --replay 1 does", CATCHES)
 
 
-def _of_shards(again: recomputed.Recomputed) -> VintageFinding:
+def _of_shards(again: recomputed.Recomputed) -> Checked:
     """Compare all shards that lie on this machine with their manifests."""
     sources = dict.fromkeys(
         source
@@ -98,9 +96,9 @@ def _of_shards(again: recomputed.Recomputed) -> VintageFinding:
     )
     problems = list(recomputed.shards(again, list(sources)))
     if problems:
-        return VintageFinding("shards", "refused", first_of(problems))
+        return Checked("shards", "refused", first_of(problems))
     words = f"the rows of {len(sources)} sources are those of their manifests"
-    return VintageFinding("shards", "holds", words, "a row that was changed")
+    return Checked("shards", "holds", words, "a row that was changed")
 
 
 def trusted(public_key: str | None, chain: list[str], identity: str | None, provider: str | None) -> Trust | None:

@@ -31,6 +31,7 @@ ALLOWED = {
     ("core/remote/patient.py", "error.last_attempt.exception()"): "of a call that has ended",
     ("core/remote/patient.py", "state.outcome.exception()"): "of a call that has ended",
     ("core/remote/patient.py", "_LIMIT.get()"): "a ContextVar",
+    ("platform/publish/publishing.py", "place.put(one.label, folder, f'Vintage {one.label}')"): "sends files",
     ("platform/train/checkpoint.py", "self.wait()"): "a method of its own, which uses `result_of`",
     ("platform/train/trainer.py", "self.writer.wait()"): "a method of its own, which uses `result_of`",
 }

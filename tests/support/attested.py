@@ -21,7 +21,7 @@ from ticlm.platform.publish.vintage_files import CERTIFICATE, PROVENANCE_FILE, h
 from ticlm.platform.report.report import Report
 from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.study.plan import Plan, make
-from ticlm.platform.verify.finding import VintageFinding
+from ticlm.platform.verify.finding import Checked
 from ticlm.platform.verify.opened import opened
 from ticlm.platform.verify.verifying import VerifyRequest, findings
 
@@ -45,13 +45,13 @@ def attest(plan: Plan, to: Path | str, method: str = METHOD, request: PublishReq
     return [one.label for one in found]
 
 
-def verified(address: Path | str, label: str = "", **request: Any) -> list[VintageFinding]:
+def verified(address: Path | str, label: str = "", **request: Any) -> list[Checked]:
     """Return all findings about a vintage."""
     with opened(str(address), label) as vintage:
         return list(findings(vintage, VerifyRequest(**request), lambda _: None))
 
 
-def refused(found: list[VintageFinding]) -> str:
+def refused(found: list[Checked]) -> str:
     """Return what the first finding that refuses says; empty if none does."""
     return next((f"{one.check}: {one.words}" for one in found if one.state == "refused"), "")
 

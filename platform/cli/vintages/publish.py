@@ -36,9 +36,7 @@ def publish(
     ] = False,
     licence: Annotated[str, typer.Option(help="Licence of the models, as hubs name it: apache-2.0, …")] = "",
     private_key: Annotated[str | None, typer.Option(metavar="FILE", help="Sign with this key (PEM).")] = None,
-    certificate: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Certificate of the key, to sign with it.")
-    ] = None,
+    certificate: Annotated[str | None, typer.Option(metavar="FILE", help="Certificate of that key (PEM).")] = None,
     chain: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="Certificates up to the root; repeatable.")
     ] = None,
@@ -49,9 +47,7 @@ def publish(
     lint: Annotated[
         bool, typer.Option("--lint/--no-lint", help="Look for text that is later than its date, and state the count.")
     ] = True,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only write the folders, below vintages/ in the root.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only write folders, into vintages/ of the root.")] = False,
 ) -> None:
     """Publish each trained period of a method as a vintage, with a certificate of what it read.
 

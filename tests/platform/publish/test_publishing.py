@@ -121,6 +121,18 @@ def test_the_card_has_the_tables_of_the_report(signed: Path) -> None:
     assert index["newest"] == "202304" and list(index["vintages"]) == list(PERIODS)
 
 
+def test_the_scores_have_the_form_that_hubs_read(signed: Path) -> None:
+    import yaml
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+    found = yaml.safe_load((signed / "202303/.eval_results/ticlm.yaml").read_text())
+    entries = [
+        EvalResultEntry(one["dataset"]["id"], one["dataset"]["task_id"], one["value"], date=one["date"], notes="nll")
+        for one in found
+    ]
+    assert len(found) == 4 and eval_result_entries_to_yaml(entries) == found
+
+
 def test_a_second_run_sends_nothing_and_a_new_month_is_added(tmp_path: Path) -> None:
     build_toy_corpus(tmp_path / "root/corpora/toy@1", periods=PERIODS[:2])
     months = {"initial": PERIODS[0], "step": "month"}
