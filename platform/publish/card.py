@@ -14,6 +14,7 @@ from ticlm.platform.analysis.numbers import count
 from ticlm.platform.display.markdown import markdown
 from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable
 from ticlm.platform.publish.certificate import VintageCertificate
+from ticlm.platform.publish.places.place import HUB
 from ticlm.platform.report.report import Report
 from ticlm.platform.report.write import summary_tables
 
@@ -36,10 +37,10 @@ def card(about: VintageCertificate, report: Report, address: str, base: str) -> 
         "license": about.licence or "other",
         "tags": ["ticlm", "vintage", f"knowledge-cutoff:{month}"],
     }
-    if base:
+    if about.place.startswith(HUB) and base:  # a folder of this machine is no model that a hub could show
         head |= {"base_model": base, "base_model_relation": "finetune"}
-    if about.inputs.startswith("hf:"):
-        head["datasets"] = [about.inputs.removeprefix("hf:")]
+    if about.inputs.startswith(HUB):
+        head["datasets"] = [about.inputs.removeprefix(HUB)]
     front = yaml.safe_dump(head, sort_keys=False, allow_unicode=True)
     return f"---\n{front}---\n\n" + "\n\n".join(_paragraphs(about, report, address, base)) + "\n"
 
