@@ -1,0 +1,93 @@
+"""Copies of later texts, learned from a corpus: an earlier text that shares most of its long lines with a later one.
+
+A copy alone is no alarm. Pages are crawled again, posts are posted again years later, and in all of these the earlier
+one is the original: on the posts that this was tried on, every pair of copies was of that kind. The earlier text is the
+odd one only if it says so itself: if it states a date after its own that is near the later text's. Such a date counts
+here whatever the sentence says about it, as an announcement would be copied before the event and not after it.
+
+Lines are compared instead of shingles of words: a line that was edited is lost, but a copy keeps most of its lines, and
+one hash a line costs a twentieth of one a word. Of each text the least 16 hashes are kept (bottom-k MinHash).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from heapq import nsmallest
+from typing import NamedTuple
+
+from ticlm.core.fingerprint import hash64
+from ticlm.datasets.lint.dates import stated_dates
+from ticlm.datasets.lint.finding import Finding, LintText
+
+RULE = "copy"
+LINE = 60
+"""Characters of the shortest line that is compared: shorter ones are headings and items that many texts share."""
+KEPT = 16
+"""Hashes that are kept of a text."""
+LEAST = 3
+"""Lines of the shortest text that is compared."""
+ALIKE = 0.5
+"""Least share of the kept hashes of both texts together that they have in common."""
+LATER = timedelta(days=60)
+"""How much later the other text is."""
+NEAR = timedelta(days=45)
+"""How near to the later text's day the date lies that the earlier one states."""
+_COMMON = 8
+"""Texts that may share a line before it counts as part of a template."""
+
+
+class CopySketch(NamedTuple):
+    """What is kept of a text to find its copies: its day, id, least hashes, and the later dates that it states."""
+
+    day: date
+    id: str
+    hashes: tuple[int, ...]
+    ahead: tuple[tuple[date, int, int], ...]
+
+
+@dataclass
+class LineCopies:
+    """The sketches of the texts seen so far."""
+
+    _sketches: dict[int, CopySketch] = field(default_factory=dict)
+
+    def add(self, at: int, one: LintText) -> None:
+        """Note the lines of a text, the `at`-th of all."""
+        lines = {" ".join(line.split()) for line in one.text.splitlines() if len(line) >= LINE}
+        if len(lines) >= LEAST:
+            hashes = tuple(nsmallest(KEPT, map(hash64, lines)))
+            ahead = tuple(
+                (stated.first, stated.start, stated.end)
+                for stated in stated_dates(one.text, one.day)
+                if stated.first > one.day + LATER - NEAR
+            )
+            self._sketches[at] = CopySketch(one.day, one.id, hashes, ahead)
+
+    def findings(self) -> Iterator[tuple[int, Finding]]:
+        """Yield the position of each text that is a copy of a later one and states a date near it, and the finding."""
+        holders: dict[int, list[int]] = {}
+        for at, sketch in self._sketches.items():
+            for value in sketch.hashes:
+                holders.setdefault(value, []).append(at)
+        for at, sketch in self._sketches.items():
+            if not sketch.ahead:
+                continue
+            others = {other for value in sketch.hashes if len(holders[value]) <= _COMMON for other in holders[value]}
+            for other in sorted(others):
+                if found := _copied(sketch, self._sketches[other]):
+                    yield at, found
+                    break
+
+
+def _copied(one: CopySketch, other: CopySketch) -> Finding | None:
+    if other.day < one.day + LATER or (one.id and one.id == other.id):
+        return None
+    together = nsmallest(KEPT, set(one.hashes) | set(other.hashes))
+    if len(set(together) & set(one.hashes) & set(other.hashes)) < ALIKE * len(together):
+        return None
+    for first, start, end in one.ahead:
+        if abs(first - other.day) <= NEAR:
+            return Finding(RULE, "", first, start, end, f"a copy of a text of {other.day}: {other.id}".rstrip(": "))
+    return None
