@@ -17,7 +17,7 @@ from ticlm.datasets.lint.sentences import sentence, tense
 RULES = ("date", "month", "year", "url", "copyright", "stamp")
 
 STAMP_DAYS = 7
-"""Days that the date of the text itself (`last updated …`) may lie ahead: time zones, and posts that are dated early."""
+"""Days that the date of the text itself (`last updated …`) may lie ahead: time zones, posts that are dated early."""
 URL_DAYS = 31
 """Days that a path such as /2024/05/ may lie ahead: posts that are written before they are published."""
 PAST_DAYS = 31
@@ -29,8 +29,8 @@ be a number of many things, and plans name years: two whole years."""
 YEAR = re.compile(r"20[0-4]\d(?!\d)")  # begins with plain characters: `re` then searches twenty times as fast
 """Each year that could be later than some date. A year in words, of two digits, or after 2049 is not found."""
 _DIGITS = frozenset("0123456789.")
-_MONTHS = "January February March April May June July August September October November December".split()
-_MONTH = {name[:3].lower(): number for number, name in enumerate(_MONTHS, 1)}
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = {name: number for number, name in enumerate(_MONTHS, 1)}
 _NAMES = r"(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
 _NAMES += r"Nov(?:ember)?|Dec(?:ember)?)\.?"
 _MONTH_DAY = re.compile(rf"\b{_NAMES}\s+(?:the\s+)?(\d{{1,2}})(?:st|nd|rd|th)?,?\s+$")
@@ -46,7 +46,8 @@ _EVENT_URL = re.compile(r"event|meetup|calendar|conf|schedule|webinar|summit|reg
 _COPYRIGHT = re.compile(r"(?:©|\(c\)|&copy;|copyright)[^\n]{0,40}$", re.IGNORECASE)
 _NO_YEAR_BEFORE = re.compile(
     r"(?:[$€£¥#№~×@=+%&_\d/]|\d[,.]|[A-Za-z]-|\w/|[A-Za-z]|[-–—]\s?\d*|[Rr]oom |[Pp]ort |[Pp]ages? |pp?\.\s?|"
-    r"\b[A-Z]{2,8}s? |\b(?:[Ii]ssues?|[Nn]umbers?|[Nn]o\.|[Tt]rack(?:er)?|[Cc]ode|[Bb]lock|[Vv]ersion|[Mm]odel|[Ss]ection|[Cc]hapter) )$"
+    r"\b[A-Z]{2,8}s? |\b(?:[Ii]ssues?|[Nn]umbers?|[Nn]o\.|[Tt]rack(?:er)?|[Cc]ode|[Bb]lock|[Vv]ersion|[Mm]odel|"
+    r"[Ss]ection|[Cc]hapter) )$"
 )
 _NO_YEAR_AFTER = re.compile(
     r"(?:[,.]\d|[-_/]?[A-Za-z_@#%=]|\s?(?:%|°|px|[kMGT]?Hz|[kMGT]i?B\b|ms\b|bits?\b|bytes?\b|[kKMm]\b|people|users|lines|"

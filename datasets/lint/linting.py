@@ -31,9 +31,7 @@ def lint(name: str, texts: Iterable[LintText], known: KnownNames = NOTHING_ADDED
         signs.add(at, one)
     for at, finding in signs.findings():
         counted.add_learned(at, finding)
-    return LintReport(
-        name=name, rules=rules_hash(known), periods=counted.periods(), examples=tuple(counted.examples())
-    )
+    return LintReport(name=name, rules=rules_hash(known), periods=counted.periods(), examples=tuple(counted.examples()))
 
 
 def rules_hash(known: KnownNames = NOTHING_ADDED) -> str:

@@ -32,9 +32,9 @@ _MARGIN = timedelta(days=120)
 _SURNAME = 5
 """Letters of the shortest surname that counts alone, after the title of a head of state or government: Lee, May and
 Park are words or many people."""
-_WRITTEN = ("President", "Prime Minister", "Chancellor", "Premier", "CEO", "Chief Executive", "chief executive", "Mayor")
+_HEADS = ("President", "Prime Minister", "Chancellor", "Premier", "Mayor", "Governor")
 _NAME = r"\s+([A-ZÀ-Þ][\w.’'-]*(?:\s+[A-ZÀ-Þa-z][\w.’'-]*){0,4})"
-_HOLDER = {title: re.compile(title + _NAME) for title in (*_WRITTEN, "Governor")}
+_HOLDER = {title: re.compile(title + _NAME) for title in (*_HEADS, "CEO", "Chief Executive", "chief executive")}
 _BY_WORD = by_first_word(_HOLDER)
 _OTHER = re.compile(r"(?i)\b(?:former|ex|then|future|vice|deputy|next|candidate|first|nominee|as|vice-)[\s,-]*$|\w$")
 

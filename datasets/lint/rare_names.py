@@ -1,12 +1,13 @@
 """Coined names that one text of a source holds long before all others, learned from a corpus.
 
-A name of which a source speaks often from some month on, and never before but in one text, may be a sign. How often, says
-the number of texts in between that would have held it at the later rate: with 12 expected and none seen, chance is out.
+A name of which a source speaks often from some month on, and never before but in one text, may be a sign. How often,
+says the number of texts in between that would have held it at the later rate: with 12 expected and none seen, chance is
+out.
 
 That was too weak alone: of 1,775 real posts it flagged 35, and all 35 were right about their dates (Boston, Remote,
-IntelliJ; a name is met once, and becomes a topic years later). So a name must be coined (ChatGPT, FedRAMP, BIP342: not
-all small, and no plain word with a capital), and a text must hold two of them. A source has its own names from its first
-day on, so texts of another source prove nothing, and a corpus that keeps no sources, as one cut into rows, is not asked.
+IntelliJ: a name is met once, and becomes a topic years later). So a name must be coined (ChatGPT, FedRAMP, BIP342: not
+all small, and no plain word with a capital), and a text must hold two of them. A source has its own names from its
+first day on, so texts of another one prove nothing; a corpus that keeps no sources, as one cut into rows, is not asked.
 """
 
 from __future__ import annotations

@@ -21,8 +21,9 @@ _STAMP = re.compile(
 _NOT_STAMPED = re.compile(r"(?:be|being|get|until|when|once|if|to)\s+(?:\w+ly\s+)?$", re.IGNORECASE)
 
 _ATTACHED_FUTURE = re.compile(
-    r"\b(?:years? from|EO[YM]|by|until|till|thru|through|to|beyond|before|after|past|starting|beginning|effective|for|ahead of|of|in time for|"
-    r"around|toward|towards|into|within|during|no later than|as (?:early|late|soon) as)\s+(?:about\s+|roughly\s+|~\s*)?"
+    r"\b(?:years? from|EO[YM]|by|until|till|thru|through|to|beyond|before|after|past|starting|beginning|effective|"
+    r"for|ahead of|of|in time for|around|toward|towards|into|within|during|"
+    r"no later than|as (?:early|late|soon) as)\s+(?:about\s+|roughly\s+|~\s*)?"
     r"(?:the\s+)?(?:(?:very\s+)?(?:end|start|beginning|middle|close|turn|fall|spring|summer|winter|autumn|first|second|"
     r"third|fourth|last|early|mid|late|year|years|half|quarter|holidays?|Q[1-4]|H[12])[\s\-]*(?:of\s+|in\s+)?(?:the\s+)?"
     r"(?:half|quarter|year|years)?\s*(?:of\s+|in\s+)?)*(?:calendar\s+|fiscal\s+|FY\s*)?$",
@@ -32,8 +33,8 @@ _PAST_ATTACHED = re.compile(r"\b(?:since|back in|as of|ended|ending in)\s+(?:ear
 
 _FUTURE = re.compile(
     r"\b(?:will|shall|would|won['’]t|may|might|could|should|must|can|"
-    r"plan(?:s|ned|ning)?|roadmaps?|road[- ]map|milestones?|expect\w*|projections?|projected|projects? that|forecast\w*|"
-    r"estimat\w+|predict\w*|targets?|targeted|targeting|goals?|deadlines?|due|schedul\w+|upcoming|forthcoming|"
+    r"plan(?:s|ned|ning)?|roadmaps?|road[- ]map|milestones?|expect\w*|projections?|projected|projects? that|"
+    r"forecast\w*|estimat\w+|predict\w*|targets?|targeted|targeting|goals?|deadlines?|due|schedul\w+|upcoming|forthcoming|"
     r"in press|to appear|future|next|tomorrow|propos\w+|aim\w*|hop(?:e|es|ing)|going to|intend\w*|intent|expir\w+|"
     r"valid|effective|slated|anticipat\w*|vision|strateg\w+|agenda|pledg\w+|mandat\w+|requires?|required|request\w*|"
     r"authori[sz]\w+|appropriat\w+|FY|fiscal|budget\w*|grants?|funding|edition|editions|conference|conf|summit|"
@@ -41,7 +42,8 @@ _FUTURE = re.compile(
     r"save the date|join us|see you|attend\w*|calendar|timeline|call for|cfp|submi\w+|appl(?:y|ies|ication|ications)|"
     r"nominat\w+|challenge|competition|contest|awards?|sunset\w*|retir(?:e|es|ing)|phase[sd]?|phasing|"
     r"end[- ]of[- ]life|eol|support(?:ed)? (?:until|through)|lts|renew\w*|leases?|contracts?|terms?|tomorrow|later|"
-    r"removed|(?:will|is|are|be) released|last to|begin(?:s|ning)?|starts?|starting|deliver\w*|complete by|available (?:in|by)|coming|soon|eventually|"
+    r"removed|(?:will|is|are|be) released|last to|"
+    r"begin(?:s|ning)?|starts?|starting|deliver\w*|complete by|available (?:in|by)|coming|soon|eventually|"
     r"long[- ]term|outlook|census|election|olympics?|world cup|candidates?|campaign|presidential|if|unless|"
     r"prepar\w+|wants?|look(?:s|ing)? (?:ahead|forward)|imagine|scenario|horizon|generation|y2k|unix|timestamp|"
     r"overflow|utc|epoch|test vector|example|e\.g|lock ?time|halving|schedule[sd]?|transition\w*|"
@@ -63,11 +65,9 @@ def sentence(text: str, start: int, end: int) -> tuple[str, str]:
     """Return what stands in the same sentence or list item before and after text[start:end]; no more than REACH
     characters of either."""
     before, after = text[max(0, start - REACH) : start], text[end : end + REACH]
-    last = None
-    for last in _END.finditer(before):
-        pass
+    begin = max((end.end() for end in _END.finditer(before)), default=0)
     first = _END.search(after)
-    return before[last.end() if last else 0 :], after[: first.start() if first else len(after)]
+    return before[begin:], after[: first.start() if first else len(after)]
 
 
 def tense(before: str, after: str) -> Tense:
@@ -76,9 +76,8 @@ def tense(before: str, after: str) -> Tense:
     A word on the future wins over a verb in the past: "we planned to finish it in 2030" is no leak, and in a real text
     plans are far more frequent than leaks.
     """
-    if stamped := _STAMP.search(before):
-        if not _NOT_STAMPED.search(before[: stamped.start()]):
-            return "stamp"
+    if (stamped := _STAMP.search(before)) and not _NOT_STAMPED.search(before[: stamped.start()]):
+        return "stamp"
     if _ATTACHED_FUTURE.search(before[-60:]) or _FUTURE.search(before) or _FUTURE.search(after):
         return "future"
     if _PAST_ATTACHED.search(before[-30:]) or _PAST.search(before) or _PAST.search(after):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import NamedTuple
 
 from ticlm.datasets.lint.finding import Finding, LintText
@@ -28,10 +29,11 @@ KEPT = 3
 _LINK = re.compile(r"github\.com/([\w.-]+/[\w.-]+)/(?:pull|issues)/(\d{1,6})\b")
 _VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(?![\d%])")
 _PRODUCT = re.compile(r"([A-Za-z][\w+#]{1,30}(?: Core)?)[ -]v?$")
-_UNITS = frozenset(
-    "about above approximately around at below between by chapter equals figure from is least most nearly of only over "
-    "roughly section than the to table under up version was worth a an and for in on are or with".split()
+_UNITS = re.compile(
+    r"about|above|approximately|around|at|below|between|by|chapter|equals|figure|from|is|least|most|nearly|of|only|over|"
+    r"roughly|section|than|the|to|table|under|up|version|was|worth|a|an|and|for|in|on|are|or|with"
 )
+"""Words before a number that is no version."""
 
 
 class Sighting(NamedTuple):
@@ -100,7 +102,7 @@ def _ordered(seen: Sequence[Sighting]) -> bool:
     days = [first[number] for number in sorted(first)]
     # of each tenth number, or a single text that lists many of them would count as many steps
     days = days[:: max(1, len(days) // 40)]
-    steps = [earlier <= later for earlier, later in zip(days, days[1:])]
+    steps = [earlier <= later for earlier, later in pairwise(days)]
     return len(steps) >= 4 and sum(steps) >= ORDERED * len(steps)
 
 
@@ -109,6 +111,6 @@ def _numbers(text: str) -> Iterator[tuple[str, tuple[int, int], int, int]]:
         yield f"{hit.group(1).lower()}#", (int(hit.group(2)), 0), hit.start(), hit.end()
     for hit in _VERSION.finditer(text):
         product = _PRODUCT.search(text[max(0, hit.start() - 40) : hit.start()])
-        if product and product.group(1).lower() not in _UNITS:
+        if product and not _UNITS.fullmatch(product.group(1).lower()):
             start = hit.start() - len(product.group(0))
             yield product.group(1).lower(), (int(hit.group(1)), int(hit.group(2))), start, hit.end()
