@@ -3,7 +3,8 @@
 A copy alone is no alarm. Pages are crawled again, posts are posted again years later, and in all of these the earlier
 one is the original: on the posts that this was tried on, every pair of copies was of that kind. The earlier text is the
 odd one only if it says so itself: if it states a date after its own that is near the later text's. Such a date counts
-here whatever the sentence says about it, as an announcement would be copied before the event and not after it.
+here whatever the sentence says about it, as an announcement would be copied before the event and not after it. A name
+that no other text has for a year (`RareNames.hints`) counts as well: the copy itself is one of the later ones.
 
 Lines are compared instead of shingles of words: a line that was edited is lost, but a copy keeps most of its lines, and
 one hash a line costs a twentieth of one a word. Of each text the least 16 hashes are kept (bottom-k MinHash).
@@ -11,7 +12,7 @@ one hash a line costs a twentieth of one a word. Of each text the least 16 hashe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from heapq import nsmallest
@@ -32,6 +33,8 @@ ALIKE = 0.5
 """Least share of the kept hashes of both texts together that they have in common."""
 LATER = timedelta(days=60)
 """How much later the other text is."""
+HINTED = timedelta(days=300)
+"""The same if a name tells, and no date."""
 NEAR = timedelta(days=45)
 """How near to the later text's day the date lies that the earlier one states."""
 _COMMON = 8
@@ -65,29 +68,33 @@ class LineCopies:
             )
             self._sketches[at] = CopySketch(one.day, one.id, hashes, ahead)
 
-    def findings(self) -> Iterator[tuple[int, Finding]]:
-        """Yield the position of each text that is a copy of a later one and states a date near it, and the finding."""
+    def findings(self, hints: Mapping[int, str]) -> Iterator[tuple[int, Finding]]:
+        """Yield the position of each text that is a copy of a later one and says so, and the finding. `hints` are names
+        that texts hold too early."""
         holders: dict[int, list[int]] = {}
         for at, sketch in self._sketches.items():
             for value in sketch.hashes:
                 holders.setdefault(value, []).append(at)
         for at, sketch in self._sketches.items():
-            if not sketch.ahead:
+            if not sketch.ahead and at not in hints:
                 continue
             others = {other for value in sketch.hashes if len(holders[value]) <= _COMMON for other in holders[value]}
             for other in sorted(others):
-                if found := _copied(sketch, self._sketches[other]):
+                if found := _copied(sketch, self._sketches[other], hints.get(at, "")):
                     yield at, found
                     break
 
 
-def _copied(one: CopySketch, other: CopySketch) -> Finding | None:
+def _copied(one: CopySketch, other: CopySketch, hint: str) -> Finding | None:
     if other.day < one.day + LATER or (one.id and one.id == other.id):
         return None
     together = nsmallest(KEPT, set(one.hashes) | set(other.hashes))
     if len(set(together) & set(one.hashes) & set(other.hashes)) < ALIKE * len(together):
         return None
+    what = f"a copy of a text of {other.day} {other.id}".rstrip()
     for first, start, end in one.ahead:
         if abs(first - other.day) <= NEAR:
-            return Finding(RULE, "", first, start, end, f"a copy of a text of {other.day}: {other.id}".rstrip(": "))
+            return Finding(RULE, "", first, start, end, what)
+    if hint and other.day > one.day + HINTED:
+        return Finding(RULE, hint, other.day - NEAR, 0, 0, what)
     return None

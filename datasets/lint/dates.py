@@ -26,6 +26,9 @@ NEUTRAL_DAYS = {"date": 400, "month": 400, "year": 760}
 """Days from which on a date without a word on it is a sign: events are announced up to a year before. A year alone may
 be a number of many things, and plans name years: two whole years."""
 
+ANNOUNCED_DAYS = 760
+"""Days from which on the day or month of an event is a sign: nobody announces a meeting two years before."""
+
 YEAR = re.compile(r"20[0-4]\d(?!\d)")  # begins with plain characters: `re` then searches twenty times as fast
 """Each year that could be later than some date. A year in words, of two digits, or after 2049 is not found."""
 _DIGITS = frozenset("0123456789.")
@@ -94,8 +97,10 @@ def _why(text: str, found: StatedDate, ahead: int) -> str | None:
     if found.rule == "copyright":
         return "copyright" if ahead > PAST_DAYS else None
     how = tense(*sentence(text, found.start, found.end))
-    limit = {"stamp": STAMP_DAYS, "past": PAST_DAYS}.get(how, NEUTRAL_DAYS[found.rule])
-    return how if how != "future" and ahead > limit else None
+    if how == "future" or (how == "announced" and found.rule == "year"):
+        return None
+    limits = {"stamp": STAMP_DAYS, "past": PAST_DAYS, "announced": ANNOUNCED_DAYS}
+    return how if ahead > limits.get(how, NEUTRAL_DAYS[found.rule]) else None
 
 
 def _stated(text: str, start: int, end: int, year: int) -> StatedDate | None:

@@ -22,16 +22,18 @@ RULES = (series.RULE, rare_names.RULE, copies.RULE)
 class CorpusSigns:
     """What the texts seen so far say about one another."""
 
-    _parts: tuple[NumberSeries, RareNames, LineCopies] = field(
-        default_factory=lambda: (NumberSeries(), RareNames(), LineCopies())
-    )
+    _series: NumberSeries = field(default_factory=NumberSeries)
+    _names: RareNames = field(default_factory=RareNames)
+    _copies: LineCopies = field(default_factory=LineCopies)
 
     def add(self, at: int, one: LintText) -> None:
         """Note a text, the `at`-th of all."""
-        for part in self._parts:
-            part.add(at, one)
+        self._series.add(at, one)
+        self._names.add(at, one)
+        self._copies.add(at, one)
 
     def findings(self) -> Iterator[tuple[int, Finding]]:
         """Yield the findings of all texts together, each with the position of its text."""
-        for part in self._parts:
-            yield from part.findings()
+        yield from self._series.findings()
+        yield from self._names.findings()
+        yield from self._copies.findings(self._names.hints())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Tense = Literal["stamp", "past", "future", "neutral"]
-"""How a sentence uses a date: as the date of the text itself, as past, as still to come, or without a word on it."""
+Tense = Literal["stamp", "past", "future", "announced", "neutral"]
+"""How a sentence uses a date: as the date of the text itself, as past, as planned, as the date of something that is
+announced before it happens (a conference), or without a word on it."""
 
 REACH = 240
 """Characters to look at on either side of a date; longer sentences are lists."""
@@ -14,7 +15,7 @@ _END = re.compile(r"""[.!?][)"”’*_\]]*\s+(?=[A-Z\[*“"(#])|\n\s*\n|\n\s*(?=
 
 _STAMP = re.compile(
     r"(?:last\s+(?:updated|modified|edited|reviewed|revised|changed)|page\s+(?:updated|reviewed)|updated|modified|"
-    r"published|posted|retrieved|accessed|archived|crawled|date\s+(?:published|posted|modified))"
+    r"reviewed|revised|corrected|published|posted|retrieved|accessed|archived|crawled|date\s+(?:published|posted|modified))"
     r"(?:\s+(?:on|at|date|in))?\s*[:\-–—]?\s*(?:\w{3,6}day,?\s+)?[*_(\[]*$",
     re.IGNORECASE,
 )
@@ -29,31 +30,38 @@ _ATTACHED_FUTURE = re.compile(
     r"(?:half|quarter|year|years)?\s*(?:of\s+|in\s+)?)*(?:calendar\s+|fiscal\s+|FY\s*)?$",
     re.IGNORECASE,
 )
+_FROM_THEN = re.compile(r"\b(?:starting|beginning|until|before|by)\s+(?:with\s+)?(?:the\s+)?$", re.IGNORECASE)
 _PAST_ATTACHED = re.compile(r"\b(?:since|back in|as of|ended|ending in)\s+(?:early|mid|late)?[\s\-]*$", re.IGNORECASE)
 
 _FUTURE = re.compile(
-    r"\b(?:will|shall|would|won['’]t|may|might|could|should|must|can|"
-    r"plan(?:s|ned|ning)?|roadmaps?|road[- ]map|milestones?|expect\w*|projections?|projected|projects? that|"
-    r"forecast\w*|estimat\w+|predict\w*|targets?|targeted|targeting|goals?|deadlines?|due|schedul\w+|upcoming|forthcoming|"
-    r"in press|to appear|future|next|tomorrow|propos\w+|aim\w*|hop(?:e|es|ing)|going to|intend\w*|intent|expir\w+|"
-    r"valid|effective|slated|anticipat\w*|vision|strateg\w+|agenda|pledg\w+|mandat\w+|requires?|required|request\w*|"
-    r"authori[sz]\w+|appropriat\w+|FY|fiscal|budget\w*|grants?|funding|edition|editions|conference|conf|summit|"
-    r"symposium|workshop|meetup|meet[- ]up|congress|festival|hackathon|webinars?|events?|register|registration|rsvp|"
-    r"save the date|join us|see you|attend\w*|calendar|timeline|call for|cfp|submi\w+|appl(?:y|ies|ication|ications)|"
-    r"nominat\w+|challenge|competition|contest|awards?|sunset\w*|retir(?:e|es|ing)|phase[sd]?|phasing|"
-    r"end[- ]of[- ]life|eol|support(?:ed)? (?:until|through)|lts|renew\w*|leases?|contracts?|terms?|tomorrow|later|"
-    r"removed|(?:will|is|are|be) released|last to|"
-    r"begin(?:s|ning)?|starts?|starting|deliver\w*|complete by|available (?:in|by)|coming|soon|eventually|"
-    r"long[- ]term|outlook|census|election|olympics?|world cup|candidates?|campaign|presidential|if|unless|"
-    r"prepar\w+|wants?|look(?:s|ing)? (?:ahead|forward)|imagine|scenario|horizon|generation|y2k|unix|timestamp|"
-    r"overflow|utc|epoch|test vector|example|e\.g|lock ?time|halving|schedule[sd]?|transition\w*|"
-    r"assume\w*|suppose|hypothetical\w*|science fiction|novel|movie|film)\b|['’](?:ll|d)\b",
+    r"\b(?:will|shall|would|won['’]t|may|might|could|should|must|can|plan(?:s|ned|ning)?|roadmaps?|road[- ]map|"
+    r"milestones?|expect\w*|projections?|projected|projects? that|forecast\w*|estimat\w+|predict\w*|targets?|"
+    r"targeted|targeting|goals?|deadlines?|due|schedul\w+|upcoming|forthcoming|in press|to appear|future|next|tomorrow|"
+    r"propos\w+|aim\w*|hop(?:e|es|ing)|going to|intend\w*|intent|expir\w+|valid|effective|slated|anticipat\w*|vision|"
+    r"strateg\w+|agenda|pledg\w+|mandat\w+|requires?|required|request\w*|sunset\w*|retir(?:e|es|ing)|phasing|end[- ]of[- ]life|"
+    r"eol|support(?:ed)? (?:until|through)|lts|complete by|available (?:in|by)|coming|soon|eventually|long[- ]term|"
+    r"outlook|candidates?|if|unless|prepar\w+|look(?:s|ing)? (?:ahead|forward)|imagine|scenario|horizon|y2k|"
+    r"overflow|test vector|lock ?time|halving|transition\w*|assume\w*|suppose|hypothetical\w*|science fiction|"
+    r"removed in|(?:will|is|are|be) released|last to|call for|cfp)\b|['’](?:ll|d)\b",
     re.IGNORECASE,
 )
+"""Words of plans. They win over a verb in the past."""
+_ANNOUNCED = re.compile(
+    r"\b(?:authori[sz]\w+|appropriat\w+|FY|fiscal|budget\w*|grants?|funding|editions?|conference|conf|summit|symposium|"
+    r"workshop|meetup|meet[- ]up|congress|festival|hackathon|webinars?|events?|register|registration|attend\w*|"
+    r"calendar|timeline|submi\w+|appl(?:y|ies|ication|ications)|nominat\w+|challenge|competition|contest|awards?|phase[sd]?|"
+    r"renew\w*|leases?|contracts?|terms?|removed|begin(?:s|ning)?|starts?|starting|deliver\w*|census|election|"
+    r"save the date|join us|see you|"
+    r"rsvp|olympics?|world cup|campaign|presidential|wants?|generation|unix|timestamp|utc|epoch|example|e\.g|novel|movie|film)\b",
+    re.IGNORECASE,
+)
+"""Words of things that are announced before they happen. A verb in the past wins over them."""
 _PAST = re.compile(
     r"\b(?:was|were|had|did|said|told|wrote|became|began|got|made|came|went|led|took|saw|held|found|grew|fell|rose|won|"
     r"lost|met|gave|sold|bought|built|brought|sent|spent|left|kept|ran|hit|drew|chose|broke|spoke|taught|thought|knew|"
-    r"felt|showed|ago|previously|recently|earlier|former|formerly|"
+    r"felt|threw|drove|flew|rode|stood|understood|fought|caught|sought|paid|put out|cut|shut|set up|heard|"
+    r"read out|learnt|built|shot|spread|swept|struck|stuck|hid|dealt|bore|wore|tore|laid|forgot|forgave|overcame|withdrew|"
+    r"ago|previously|recently|earlier|former|formerly|"
     r"(?!need|proposed|expected|planned|scheduled|estimated|projected|required|unlimited|limited|related|interested|"
     r"based|detailed|advanced|embed|feed|speed|shed|exceed|succeed|proceed|indeed|supposed|intended|targeted|united|"
     r"hundred|sacred|seed|breed|red|bed|led|fed)\w{2,}ed)\b",
@@ -78,8 +86,17 @@ def tense(before: str, after: str) -> Tense:
     """
     if (stamped := _STAMP.search(before)) and not _NOT_STAMPED.search(before[: stamped.start()]):
         return "stamp"
-    if _ATTACHED_FUTURE.search(before[-60:]) or _FUTURE.search(before) or _FUTURE.search(after):
+    if _FUTURE.search(before) or _FUTURE.search(after):
         return "future"
-    if _PAST_ATTACHED.search(before[-30:]) or _PAST.search(before) or _PAST.search(after):
+    if _PAST_ATTACHED.search(before[-30:]):
         return "past"
-    return "neutral"
+    if _ATTACHED_FUTURE.search(before[-60:]):
+        return "future"
+    if _PAST.search(before) or _PAST.search(after):
+        return "past"
+    return "announced" if _ANNOUNCED.search(before) or _ANNOUNCED.search(after) else "neutral"
+
+
+def is_planned(before: str, after: str) -> bool:
+    """Return whether a sentence is about what is still to come, wherever it names a time."""
+    return bool(_FUTURE.search(before) or _FUTURE.search(after) or _FROM_THEN.search(before))

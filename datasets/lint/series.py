@@ -10,20 +10,21 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from itertools import pairwise
 from typing import NamedTuple
 
 from ticlm.datasets.lint.finding import Finding, LintText
-from ticlm.datasets.lint.sentences import sentence, tense
+from ticlm.datasets.lint.sentences import is_planned, sentence
 
 RULE = "series"
 AHEAD = {"#": timedelta(days=120), "": timedelta(days=365)}
 """How much later the rest of the corpus must reach a number of a repository, or a version: that is spoken of some
 releases before, and a corpus may name none of them for months."""
-BEFORE, MEANWHILE, AFTER = 8, 4, 3
+BEFORE, MEANWHILE, AFTER = 8, 6, 3
 """Least number of other sightings of the series up to then, of these after the text, and of a number as high later."""
-ORDERED = 0.9
-"""Least share of the steps of a series that go up in time as the number does."""
+GROWING = 0.9
+"""Least share of the months in which a series goes on to grow. Of numbers without an order, half would."""
+STRAY = 0.05
+"""Share of the others before the text that may be as high all the same: they may be later than their dates too."""
 KEPT = 3
 """Sightings of a number that are kept of each month."""
 _LINK = re.compile(r"github\.com/([\w.-]+/[\w.-]+)/(?:pull|issues)/(\d{1,6})\b")
@@ -65,7 +66,7 @@ class NumberSeries:
             self._counts[place] = count = self._counts.get(place, 0) + 1
             if count > KEPT:
                 continue
-            if "#" not in name and tense(*sentence(one.text, start, end)) == "future":
+            if "#" not in name and is_planned(*sentence(one.text, start, end)):
                 continue  # a plan for a version is neither a sign nor evidence
             matched = one.text[start:end]
             self.sightings.setdefault(name, []).append(Sighting(number, one.day, at, matched, start, end))
@@ -73,7 +74,7 @@ class NumberSeries:
     def findings(self) -> Iterator[tuple[int, Finding]]:
         """Yield the position of each text that holds a number too high for its day, and the finding."""
         for name, seen in sorted(self.sightings.items()):
-            if len(seen) > BEFORE + AFTER and _ordered(seen):
+            if len(seen) > BEFORE + AFTER and _grows(seen):
                 yield from _too_high(name, seen)
 
 
@@ -88,22 +89,23 @@ def _too_high(name: str, seen: Sequence[Sighting]) -> Iterator[tuple[int, Findin
         meanwhile = sum(other.day > one.day for other in before)
         if len(before) < BEFORE or meanwhile < MEANWHILE or len(months) < BEFORE // 2 or len(after) < AFTER:
             continue
-        if max(other.number for other in before) < one.number:
+        high = [other.day > one.day for other in before if other.number >= one.number]
+        # as high soon after the text: the number was there by then
+        if not any(high) and len(high) <= STRAY * len(before):
             first = min(other.day for other in after) - ahead
             what = f"{len(before)} others of {name.rstrip('#')} until {until:%Y-%m} are lower"
             yield one.at, Finding(RULE, one.matched, first, one.start, one.end, what)
 
 
-def _ordered(seen: Sequence[Sighting]) -> bool:
-    """Return whether higher numbers of a series were first seen later, but for a few."""
-    first: dict[tuple[int, int], date] = {}
+def _grows(seen: Sequence[Sighting]) -> bool:
+    """Return whether the highest number of nearly every month is above the middle one of the months before."""
+    highest: dict[tuple[int, int], tuple[int, int]] = {}
     for one in seen:
-        first[one.number] = min(one.day, first.get(one.number, one.day))
-    days = [first[number] for number in sorted(first)]
-    # of each tenth number, or a single text that lists many of them would count as many steps
-    days = days[:: max(1, len(days) // 40)]
-    steps = [earlier <= later for earlier, later in pairwise(days)]
-    return len(steps) >= 4 and sum(steps) >= ORDERED * len(steps)
+        month = (one.day.year, one.day.month)
+        highest[month] = max(one.number, highest.get(month, one.number))
+    months = [highest[month] for month in sorted(highest)]
+    steps = [months[at] >= sorted(months[:at])[at // 2] for at in range(1, len(months))]
+    return len(steps) >= 4 and sum(steps) >= GROWING * len(steps)
 
 
 def _numbers(text: str) -> Iterator[tuple[str, tuple[int, int], int, int]]:

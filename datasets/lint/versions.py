@@ -11,13 +11,14 @@ from typing import Any
 
 from ticlm.datasets.lint.finding import Finding
 from ticlm.datasets.lint.first_words import first_word
-from ticlm.datasets.lint.sentences import sentence, tense
+from ticlm.datasets.lint.sentences import is_planned, sentence
 from ticlm.datasets.lint.tables import first_day, table
 
 RULES = ("version",)
 PLANNED_DAYS = 400
 """Days that a version may lie ahead, the margin of its product included, if the sentence is about what is to come."""
 Number = tuple[int, ...]
+_MADE_BY = re.compile(r"""(?:powered by|generated (?:by|with)|generator["']?(?: content=["'])?:?)\s*$""", re.IGNORECASE)
 _WORDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./")
 """A product's name is no part of a longer word or path."""
 
@@ -56,10 +57,13 @@ def version_findings(text: str, words: Set[bytes], day: date) -> Iterator[Findin
                     continue
                 number = tuple(int(part) for part in hit.group(1).split("."))
                 first = releases.earliest(number)
+                made_by = bool(_MADE_BY.search(text[max(0, hit.start() - 30) : hit.start()]))
+                if first is not None and made_by:
+                    first += releases.margin  # a page can only be made by what was released
                 if first is None or first <= day:
                     continue
                 ahead = (first - day).days
-                if ahead > PLANNED_DAYS or tense(*sentence(text, hit.start(), hit.end())) != "future":
+                if made_by or ahead > PLANNED_DAYS or not is_planned(*sentence(text, hit.start(), hit.end())):
                     yield Finding("version", hit.group(), first, hit.start(), hit.end())
 
 
@@ -98,4 +102,4 @@ def _releases(row: dict[str, Any]) -> Releases:
 def _pattern(word: str) -> re.Pattern[str]:
     """Return the pattern of a product's version. It begins with the plain word, which `re` finds by a fast search."""
     # a version is no price, time or share: `iPhone 6,000`, `Windows 10:30`, `Go 12%`
-    return re.compile(rf"{re.escape(word)}(?:[ \n](?:version |v)?|[-/]v?)(\d{{1,3}}(?:\.\d{{1,3}})*)(?![\w%,:]|\.\d)")
+    return re.compile(rf"{re.escape(word)}(?:[ \n](?:version |v)?|[-/]v?)(\d{{1,3}}(?:\.\d{{1,3}})*)(?![\w%]|[.,:]\d)")
