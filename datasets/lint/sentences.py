@@ -15,8 +15,9 @@ _END = re.compile(r"""[.!?][)"”’*_\]]*\s+(?=[A-Z\[*“"(#])|\n\s*\n|\n\s*(?=
 
 _STAMP = re.compile(
     r"(?:last\s+(?:updated|modified|edited|reviewed|revised|changed)|page\s+(?:updated|reviewed)|updated|modified|"
-    r"reviewed|revised|corrected|published|posted|retrieved|accessed|archived|crawled|date\s+(?:published|posted|modified))"
-    r"(?:\s+(?:on|at|date|in))?\s*[:\-–—]?\s*(?:\w{3,6}day,?\s+)?[*_(\[]*$",
+    r"reviewed|revised|corrected|edited|"
+    r"version\s+(?:of|dated)|update|edit|correction|note|dated|published|posted|retrieved|accessed|archived|crawled|date\s+(?:published|posted|modified))"
+    r"(?:\s+(?:on|at|date|in|of))?\s*[:\-–—]?\s*(?:\w{3,6}day,?\s+)?[*_(\[]*$",
     re.IGNORECASE,
 )
 _NOT_STAMPED = re.compile(r"(?:be|being|get|until|when|once|if|to)\s+(?:\w+ly\s+)?$", re.IGNORECASE)
@@ -31,6 +32,8 @@ _ATTACHED_FUTURE = re.compile(
     re.IGNORECASE,
 )
 _FROM_THEN = re.compile(r"\b(?:starting|beginning|until|before|by)\s+(?:with\s+)?(?:the\s+)?$", re.IGNORECASE)
+_HAD = re.compile(r"\b(?:had|no longer|not any ?more|used to)\b", re.IGNORECASE)
+"""By 2019 it had grown: past, whatever stands before the year."""
 _PAST_ATTACHED = re.compile(r"\b(?:since|back in|as of|ended|ending in)\s+(?:early|mid|late)?[\s\-]*$", re.IGNORECASE)
 
 _FUTURE = re.compile(
@@ -38,10 +41,10 @@ _FUTURE = re.compile(
     r"milestones?|expect\w*|projections?|projected|projects? that|forecast\w*|estimat\w+|predict\w*|targets?|"
     r"targeted|targeting|goals?|deadlines?|due|schedul\w+|upcoming|forthcoming|in press|to appear|future|next|tomorrow|"
     r"propos\w+|aim\w*|hop(?:e|es|ing)|going to|intend\w*|intent|expir\w+|valid|effective|slated|anticipat\w*|vision|"
-    r"strateg\w+|agenda|pledg\w+|mandat\w+|requires?|required|request\w*|sunset\w*|retir(?:e|es|ing)|phasing|end[- ]of[- ]life|"
-    r"eol|support(?:ed)? (?:until|through)|lts|complete by|available (?:in|by)|coming|soon|eventually|long[- ]term|"
-    r"outlook|candidates?|if|unless|prepar\w+|look(?:s|ing)? (?:ahead|forward)|imagine|scenario|horizon|y2k|"
-    r"overflow|test vector|lock ?time|halving|transition\w*|assume\w*|suppose|hypothetical\w*|science fiction|"
+    r"strateg\w+|agenda|pledg\w+|mandat\w+|requires?|required|request\w*|sunset\w*|retir(?:e|es|ing)|phasing|"
+    r"end[- ]of[- ]life|eol|support(?:ed)? (?:until|through)|lts|complete by|available (?:in|by)|coming|soon|"
+    r"eventually|long[- ]term|outlook|candidates?|if|unless|prepar\w+|look(?:s|ing)? (?:ahead|forward)|"
+    r"imagine|scenario|horizon|y2k|overflow|test vector|lock ?time|halving|transition\w*|assume\w*|suppose|hypothetical\w*|science fiction|"
     r"removed in|(?:will|is|are|be) released|last to|call for|cfp)\b|['’](?:ll|d)\b",
     re.IGNORECASE,
 )
@@ -51,8 +54,9 @@ _ANNOUNCED = re.compile(
     r"workshop|meetup|meet[- ]up|congress|festival|hackathon|webinars?|events?|register|registration|attend\w*|"
     r"calendar|timeline|submi\w+|appl(?:y|ies|ication|ications)|nominat\w+|challenge|competition|contest|awards?|phase[sd]?|"
     r"renew\w*|leases?|contracts?|terms?|removed|begin(?:s|ning)?|starts?|starting|deliver\w*|census|election|"
-    r"save the date|join us|see you|"
-    r"rsvp|olympics?|world cup|campaign|presidential|wants?|generation|unix|timestamp|utc|epoch|example|e\.g|novel|movie|film)\b",
+    r"save the date|join us|see you|rsvp|"
+    r"olympics?|world cup|campaign|presidential|wants?|generation|unix|timestamp|utc|epoch|example|"
+    r"e\.g|novel|movie|film)\b",
     re.IGNORECASE,
 )
 """Words of things that are announced before they happen. A verb in the past wins over them."""
@@ -60,8 +64,8 @@ _PAST = re.compile(
     r"\b(?:was|were|had|did|said|told|wrote|became|began|got|made|came|went|led|took|saw|held|found|grew|fell|rose|won|"
     r"lost|met|gave|sold|bought|built|brought|sent|spent|left|kept|ran|hit|drew|chose|broke|spoke|taught|thought|knew|"
     r"felt|threw|drove|flew|rode|stood|understood|fought|caught|sought|paid|put out|cut|shut|set up|heard|"
-    r"read out|learnt|built|shot|spread|swept|struck|stuck|hid|dealt|bore|wore|tore|laid|forgot|forgave|overcame|withdrew|"
-    r"ago|previously|recently|earlier|former|formerly|"
+    r"read out|learnt|built|shot|spread|swept|struck|stuck|hid|dealt|bore|wore|tore|laid|forgot|forgave|overcame|"
+    r"withdrew|ago|previously|recently|earlier|former|formerly|"
     r"(?!need|proposed|expected|planned|scheduled|estimated|projected|required|unlimited|limited|related|interested|"
     r"based|detailed|advanced|embed|feed|speed|shed|exceed|succeed|proceed|indeed|supposed|intended|targeted|united|"
     r"hundred|sacred|seed|breed|red|bed|led|fed)\w{2,}ed)\b",
@@ -72,10 +76,12 @@ _PAST = re.compile(
 def sentence(text: str, start: int, end: int) -> tuple[str, str]:
     """Return what stands in the same sentence or list item before and after text[start:end]; no more than REACH
     characters of either."""
-    before, after = text[max(0, start - REACH) : start], text[end : end + REACH]
-    begin = max((end.end() for end in _END.finditer(before)), default=0)
+    after = text[end : end + REACH]
+    # one character more: a sentence ends before a capital letter, which may be the first of the match
+    left = max(0, start - REACH)
+    begin = max((one.end() for one in _END.finditer(text, left, start + 1)), default=left)
     first = _END.search(after)
-    return before[begin:], after[: first.start() if first else len(after)]
+    return text[begin:start], after[: first.start() if first else len(after)]
 
 
 def tense(before: str, after: str) -> Tense:
@@ -88,7 +94,7 @@ def tense(before: str, after: str) -> Tense:
         return "stamp"
     if _FUTURE.search(before) or _FUTURE.search(after):
         return "future"
-    if _PAST_ATTACHED.search(before[-30:]):
+    if _PAST_ATTACHED.search(before[-30:]) or _HAD.search(before) or _HAD.search(after):
         return "past"
     if _ATTACHED_FUTURE.search(before[-60:]):
         return "future"
