@@ -1,6 +1,7 @@
 """Benchmark of the leak lint on real posts: planted text that it finds, and real posts that it flags.
 
-    python -m benchmarks.leak_lint [FOLDER] [--months odd|even|all] [--entries first|second|held-out] [--seed 0] [--show]
+    python -m benchmarks.leak_lint [FOLDER] [--months odd|even|all] [--entries first|second|held-out] [--seed 0]
+                                   [--show]
 
 FOLDER holds files YYYYMM.jsonl.gz of posts with `url`, `text`, `timestamp` and `source`. Ten kinds of anachronisms are
 planted, 20 of each, into posts that are not flagged. Two runs over all posts: as they are, and with the plants. Rules

@@ -22,15 +22,21 @@ _STAMP = re.compile(
 )
 _NOT_STAMPED = re.compile(r"(?:be|being|get|until|when|once|if|to)\s+(?:\w+ly\s+)?$", re.IGNORECASE)
 
-_ATTACHED_FUTURE = re.compile(
-    r"\b(?:years? from|EO[YM]|by|until|till|thru|through|to|beyond|before|after|past|starting|beginning|effective|"
-    r"for|ahead of|of|in time for|around|toward|towards|into|within|during|"
-    r"no later than|as (?:early|late|soon) as)\s+(?:about\s+|roughly\s+|~\s*)?"
-    r"(?:the\s+)?(?:(?:very\s+)?(?:end|start|beginning|middle|close|turn|fall|spring|summer|winter|autumn|first|second|"
-    r"third|fourth|last|early|mid|late|year|years|half|quarter|holidays?|Q[1-4]|H[12])[\s\-]*(?:of\s+|in\s+)?(?:the\s+)?"
-    r"(?:half|quarter|year|years)?\s*(?:of\s+|in\s+)?)*(?:calendar\s+|fiscal\s+|FY\s*)?$",
+_OF_A_YEAR = (
+    r"\s+(?:about\s+|roughly\s+|~\s*)?(?:the\s+)?(?:(?:very\s+)?(?:end|start|beginning|middle|close|turn|fall|spring|"
+    r"summer|winter|autumn|first|second|third|fourth|last|early|mid|late|year|years|half|quarter|holidays?|Q[1-4]|H[12])"
+    r"[\s\-]*(?:of\s+|in\s+)?(?:the\s+)?(?:half|quarter|year|years)?\s*(?:of\s+|in\s+)?)*"
+    r"(?:calendar\s+|fiscal\s+|FY\s*)?$"
+)
+"""What may stand between a preposition and a year: "by the end of", "in time for the second quarter of"."""
+_FIRM = re.compile(
+    r"\b(?:years? from|EO[YM]|by|thru|through|beyond|starting|beginning|effective|for|ahead of|in time for|within|"
+    r"no later than|as (?:early|late|soon) as)" + _OF_A_YEAR,
     re.IGNORECASE,
 )
+"""Before a date that is set, whatever the tense: "the contract was awarded for 2019"."""
+_LOOSE = re.compile(r"\b(?:until|till|to|before|after|past|around|toward|towards|into|during|of)" + _OF_A_YEAR, re.I)
+"""Before a date that is as often past: "it stood until 2019". A verb in the past wins."""
 _FROM_THEN = re.compile(r"\b(?:starting|beginning|until|before|by)\s+(?:with\s+)?(?:the\s+)?$", re.IGNORECASE)
 _HAD = re.compile(r"\b(?:had|no longer|not any ?more|used to)\b", re.IGNORECASE)
 """By 2019 it had grown: past, whatever stands before the year."""
@@ -44,8 +50,8 @@ _FUTURE = re.compile(
     r"strateg\w+|agenda|pledg\w+|mandat\w+|requires?|required|request\w*|sunset\w*|retir(?:e|es|ing)|phasing|"
     r"end[- ]of[- ]life|eol|support(?:ed)? (?:until|through)|lts|complete by|available (?:in|by)|coming|soon|"
     r"eventually|long[- ]term|outlook|candidates?|if|unless|prepar\w+|look(?:s|ing)? (?:ahead|forward)|"
-    r"imagine|scenario|horizon|y2k|overflow|test vector|lock ?time|halving|transition\w*|assume\w*|suppose|hypothetical\w*|science fiction|"
-    r"removed in|(?:will|is|are|be) released|last to|call for|cfp)\b|['’](?:ll|d)\b",
+    r"imagine|scenario|horizon|y2k|overflow|test vector|lock ?time|halving|transition\w*|assume\w*|suppose|"
+    r"hypothetical\w*|science fiction|removed in|(?:will|is|are|be) released|last to|call for|cfp)\b|['’](?:ll|d)\b",
     re.IGNORECASE,
 )
 """Words of plans. They win over a verb in the past."""
@@ -96,10 +102,12 @@ def tense(before: str, after: str) -> Tense:
         return "future"
     if _PAST_ATTACHED.search(before[-30:]) or _HAD.search(before) or _HAD.search(after):
         return "past"
-    if _ATTACHED_FUTURE.search(before[-60:]):
+    if _FIRM.search(before[-60:]):
         return "future"
     if _PAST.search(before) or _PAST.search(after):
         return "past"
+    if _LOOSE.search(before[-60:]):
+        return "future"
     return "announced" if _ANNOUNCED.search(before) or _ANNOUNCED.search(after) else "neutral"
 
 
