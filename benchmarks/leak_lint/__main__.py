@@ -6,7 +6,7 @@
 FOLDER holds files YYYYMM.jsonl.gz of posts with `url`, `text`, `timestamp` and `source`. Ten kinds of anachronisms are
 planted, 20 of each, into posts that are not flagged. Two runs over all posts: as they are, and with the plants. Rules
 were tuned on the posts of even months; by default the report is on odd months, with a set of sentences and names that
-nothing was tuned on. `--show` prints what was missed, and
+came after the tables. `--show` prints what was missed, and
 each flagged post, to be judged by reading.
 """
 
@@ -31,7 +31,7 @@ from ticlm.datasets.lint.learned import CorpusSigns
 
 EACH = 20
 SETS = {"first": TUNED, "second": SECOND, "held-out": HELD_OUT}
-"""What may be planted. Rules and tables were mended by what the first two showed, and by nothing of the third."""
+"""What may be planted. Rules and tables were mended by what the first two showed, and one rule by the third."""
 
 
 def read(folder: Path, months: str) -> list[LintText]:
