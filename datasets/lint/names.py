@@ -31,7 +31,7 @@ class DatedName:
 
 
 @dataclass(frozen=True, slots=True)
-class DatedAnswer:
+class AnswerSince:
     """An answer that became true on `first`: a sentence that names the subject too cannot be earlier."""
 
     subject: str
@@ -44,7 +44,7 @@ class KnownNames:
     """What a user knows beyond the packaged tables: names with their first days, and answers of dated examples."""
 
     names: tuple[DatedName, ...] = ()
-    answers: tuple[DatedAnswer, ...] = ()
+    answers: tuple[AnswerSince, ...] = ()
 
     def with_examples(self, examples: Examples) -> KnownNames:
         """Return these names and the answers of a set of examples, each known from the start of its period on.
@@ -59,7 +59,7 @@ class KnownNames:
                     subject, answer = one.about.get("subject", ""), one.answer or ""
                     before.update((subject, old) for old in one.outdated)
                     if subject and len(answer) >= _LEAST and (subject, answer) not in before:
-                        found.append(DatedAnswer(subject, answer, manifest.period.start))
+                        found.append(AnswerSince(subject, answer, manifest.period.start))
                         before.add((subject, answer))
         return KnownNames(self.names, tuple(found))
 

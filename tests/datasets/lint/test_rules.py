@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from ticlm.datasets.lint.names import DatedAnswer, DatedName, KnownNames
+from ticlm.datasets.lint.names import AnswerSince, DatedName, KnownNames
 from ticlm.datasets.lint.rules import RULES, findings
 
 DAY = date(2015, 6, 30)
@@ -106,7 +106,7 @@ def test_a_number_in_an_order_is_dated_by_the_entry_below_it() -> None:
 def test_names_and_answers_of_the_user_are_found_too() -> None:
     known = KnownNames(
         names=(DatedName("Zorblax", date(2018, 1, 1)),),
-        answers=(DatedAnswer("Atlantis", "Jane Doe", date(2017, 1, 1)),),
+        answers=(AnswerSince("Atlantis", "Jane Doe", date(2017, 1, 1)),),
     )
     assert [one.rule for one in findings("The Zorblax was new.", DAY, known)] == ["name"]
     told = "The mayor of Atlantis is Jane Doe. She is new."
