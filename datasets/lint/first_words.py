@@ -13,13 +13,13 @@ _CUT = bytes(byte if chr(byte).isalnum() and byte < 128 else 32 for byte in rang
 
 
 def words_of(text: str) -> frozenset[bytes]:
-    """Return the runs of ASCII letters and digits in a text."""
-    return frozenset(_cut(text))
+    """Return the runs of ASCII letters and digits in a text, and the empty one, which begins names without any."""
+    return frozenset((b"", *_cut(text)))
 
 
 def first_word(name: str) -> bytes:
-    """Return the first word of a name, as `words_of` cuts it."""
-    return _cut(name)[0]
+    """Return the first word of a name, as `words_of` cuts it; empty for a name in another script."""
+    return next(iter(_cut(name)), b"")
 
 
 def by_first_word(names: Iterable[str]) -> dict[bytes, tuple[str, ...]]:

@@ -75,11 +75,13 @@ def name_findings(text: str, words: Set[bytes], day: date, known: KnownNames) ->
         for name, pattern in later[word]:
             if name.first > day and name.name in text and (hit := pattern.search(text)):
                 yield Finding(name.rule, hit.group(), name.first, hit.start(), hit.end(), name.what)
-    yield from _answers(text, day, known)
+    answers = _by_subject(known)
+    for word in answers.keys() & words:
+        yield from _answers(text, day, answers[word])
 
 
-def _answers(text: str, day: date, known: KnownNames) -> Iterator[Finding]:
-    for one in known.answers:
+def _answers(text: str, day: date, answers: Sequence[AnswerSince]) -> Iterator[Finding]:
+    for one in answers:
         if one.first <= day or one.subject not in text:
             continue
         start = text.find(one.answer)
@@ -90,6 +92,15 @@ def _answers(text: str, day: date, known: KnownNames) -> Iterator[Finding]:
                 yield Finding("answer", one.answer, one.first, start, end, one.subject)
                 break
             start = text.find(one.answer, end)
+
+
+@lru_cache(maxsize=8)
+def _by_subject(known: KnownNames) -> dict[bytes, list[AnswerSince]]:
+    """Return the answers by the first words of their subjects."""
+    found: dict[bytes, list[AnswerSince]] = {}
+    for one in known.answers:
+        found.setdefault(first_word(one.subject), []).append(one)
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -68,6 +68,8 @@ def known_names(file: Path | None, sets: list[Examples]) -> KnownNames:
     if file is not None:
         try:
             rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
+            if any(not (row["name"] or "").strip() for row in rows):
+                raise ValueError("a row has no name")
             names = [DatedName(row["name"], first_day(row["first"]), row.get("what") or "") for row in rows]
         except OSError as error:
             raise InputError(f"--names {file}: {error.strerror}") from None

@@ -107,9 +107,10 @@ def test_names_of_a_file_count(root: Path, tmp_path: Path) -> None:
     found = json.loads(run("toy", "--root", str(root), "--json", "--names", str(file)))
     assert found["total"]["by_rule"]["name"] > 20
     assert found["rules"] != json.loads(run("toy", "--root", str(root), "--json"))["rules"]
-    file.write_text("name,since\nquarry,2016-01\n")
-    with pytest.raises(InputError, match="columns name and first"):
-        run("toy", "--root", str(root), "--names", str(file))
+    for wrong in ("name,since\nquarry,2016-01\n", "name,first\n,2016-01\n", "name,first\nquarry,soon\n"):
+        file.write_text(wrong)
+        with pytest.raises(InputError, match="columns name and first"):
+            run("toy", "--root", str(root), "--names", str(file))
 
 
 def test_what_is_neither_corpus_nor_recipe_is_refused_in_a_line(root: Path) -> None:

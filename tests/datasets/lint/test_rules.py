@@ -115,5 +115,10 @@ def test_names_and_answers_of_the_user_are_found_too() -> None:
     assert findings(told, date(2017, 1, 1), known) == ()
 
 
+def test_a_name_in_another_script_and_one_that_begins_with_a_sign_are_found() -> None:
+    known = KnownNames(names=(DatedName("東京ドーム", date(2018, 1, 1)), DatedName("#Zorblax", date(2018, 1, 1))))
+    assert [one.matched for one in findings("Das 東京ドーム und #Zorblax.", DAY, known)] == ["東京ドーム", "#Zorblax"]
+
+
 def test_a_text_without_a_year_is_read_quickly_and_an_empty_one_is_read() -> None:
     assert findings("", DAY) == () and findings("\ud800 half of a pair, 2019-03-14 it was lowered", DAY) != ()
