@@ -1,7 +1,7 @@
 """The cheap look before any search: does a text hold the first word of a name at all?
 
-Searching a text for a hundred names, or for one pattern of them, reads 15 MB/s; cutting its bytes into words and asking
-a set reads 70 MB/s, and then only names of which the first word is there are searched for.
+Searching a text for a hundred names, or for one compiled pattern of them, read 17 MB/s on a shared core; cutting its
+bytes into words and asking a set read 78 MB/s. Then only names of which the first word is there are searched for.
 """
 
 from __future__ import annotations
