@@ -1,11 +1,11 @@
 """Copies of later texts, learned from a corpus: an earlier text that shares most of its long lines with a later one.
 
-A copy alone is no alarm. Pages are crawled again, posts are posted again years later, and texts are written from older
-ones: of 3,628 real posts nine pairs are this alike and two months apart, all announcements of recurring meetings, and in
-none is the earlier text the odd one. So it must say itself that it is: it states a date after its own that is near the
-later text's. Such a date counts here whatever the sentence says about it, as an announcement would be copied before the
-event and not after it. Names that no other text has for a year (`RareNames.hints`) count as well: the copy itself is one
-of the later ones.
+A copy alone is no alarm. Pages are crawled again, posts are posted again years later, and texts are written from
+older ones: of 3,628 real posts nine pairs are this alike and two months apart, all announcements of recurring
+meetings, and in none is the earlier text the odd one. So it must say itself that it is: it states a date after its
+own that is near the later text's. Such a date counts here whatever the sentence says about it, as an announcement
+would be copied before the event and not after it. Names that no other text has for a year (`RareNames.hints`) count
+as well: the copy itself is one of the later ones.
 
 Lines are compared instead of shingles of words: a line that was edited is lost, but a copy keeps most of its lines, and
 one hash a line costs a twentieth of one a word. Of each text the least 16 hashes are kept (bottom-k MinHash).

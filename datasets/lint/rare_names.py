@@ -4,10 +4,11 @@ A name of which a source speaks often from some month on, and never before but i
 says the number of texts in between that would have held it at the later rate: with 12 expected and none seen, chance is
 out.
 
-That was too weak alone: of 1,775 real posts it flagged 35, and all 35 were right about their dates (Boston, Remote,
-IntelliJ: a name is met once, and becomes a topic years later). So a name must be coined (ChatGPT, FedRAMP, BIP342: not
-all small, and no plain word with a capital), and a text must hold two of them. A source has its own names from its
-first day on, so texts of another one prove nothing; a corpus that keeps no sources, as one cut into rows, is not asked.
+That was too weak alone: of 1,775 real posts it flagged 35, by names that were there all along (Boston, Remote,
+IntelliJ): a name is met once, and becomes a topic years later. So a name must be coined (ChatGPT, FedRAMP, BIP342:
+not all small, and no plain word with a capital), and a text must hold two of them. A source has its own names from
+its first day on, so texts of another one prove nothing; a corpus that keeps no sources, as one cut into rows, is not
+asked.
 """
 
 from __future__ import annotations
