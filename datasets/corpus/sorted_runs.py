@@ -88,3 +88,32 @@ def _cut(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         if size >= GROUP_BYTES or at == len(rows):
             yield rows[begin:at]
             begin, size = at, 0
+
+
+class StagedRuns:
+    """Collects documents until they fill a run of `run_bytes` characters, then sorts and writes it; so memory is
+    bounded by one run."""
+
+    def __init__(self, store: Store, prefix: str, run_bytes: int) -> None:
+        self.store, self.prefix, self.run_bytes = store, prefix, run_bytes
+        self.groups: list[Group] = []
+        self.sources: set[str] = set()
+        self._rows: dict[str, list[Row]] = {}
+        self._size = 0
+        self._runs = 0
+
+    def add(self, label: str, row: Row) -> None:
+        self._rows.setdefault(label, []).append(row)
+        self.sources.add(row.source)
+        self._size += len(row.text)
+        if self._size >= self.run_bytes:
+            self.flush()
+
+    def flush(self) -> None:
+        if not self._rows:
+            return
+        with writing_run(self.store, f"{self.prefix}-{self._runs:04d}.parquet") as run:
+            for label in sorted(self._rows):
+                run.write(label, sorted(self._rows[label], key=lambda row: (row.order, row.tie)))
+        self.groups += run.groups
+        self._rows, self._size, self._runs = {}, 0, self._runs + 1

@@ -22,9 +22,9 @@ from ticlm.core.store import Store
 from ticlm.datasets.corpus.build_records import ALREADY_BUILT
 from ticlm.datasets.corpus.ledger.counts import NOTHING_KNOWN, Damage, DocumentCounts, Known
 from ticlm.datasets.corpus.recipe import CorpusRecipe
-from ticlm.datasets.corpus.sorted_runs import Group, Row, writing_run
+from ticlm.datasets.corpus.sorted_runs import Group, Row, StagedRuns
 from ticlm.datasets.corpus.splits import SPLITS
-from ticlm.datasets.filters.union import passed
+from ticlm.datasets.filters.union import FilterOutcome, passed
 from ticlm.datasets.io import records
 from ticlm.datasets.io.apart import Apart, Bounds, Death
 from ticlm.datasets.io.apart import passed as done_with_a_record
@@ -131,7 +131,7 @@ def _reader(store: Store, folder: str, recipe: CorpusRecipe, known: Known) -> Ap
 def _scan(root: str, lease: int | None, folder: str, recipe: CorpusRecipe, known: Known, piece: Piece) -> Scan:
     store = Store(root, lease)  # connections of the other process cannot be used here
     key = scan_key(recipe, piece, known)
-    reading = _Reading(recipe, _Runs(store, f"{folder}/{key}"), piece.input.path, known)
+    reading = _Reading(recipe, StagedRuns(store, f"{folder}/{key}", RUN_BYTES), piece.input.path, known)
     try:
         for outcome in recipe.reader.read(piece):
             if isinstance(outcome, Step):
@@ -154,9 +154,10 @@ def _unread(piece: Piece, why: str) -> Scan:
 class _Reading:
     """The state of reading a piece: documents on their way to the store, and counts of all records."""
 
-    def __init__(self, recipe: CorpusRecipe, staged: _Runs, path: str, known: Known) -> None:
+    def __init__(self, recipe: CorpusRecipe, staged: StagedRuns, path: str, known: Known) -> None:
         self.recipe, self.staged = recipe, staged
         self.names = [READ, *(_step_name(recipe, at) for at in range(len(recipe.filters)))]
+        self._moving = any(getattr(step, "moving", False) for step in recipe.filters)
         self.damage: Damage | None = None
         self.parts: tuple[Step, ...] = ()
         self.same: list[str] = []
@@ -174,7 +175,8 @@ class _Reading:
         self._first: dict[str, str] = {}
 
     def take(self, outcome: Document | Bad | Skipped) -> None:
-        when = outcome.timestamp
+        result = self._filtered(outcome) if self._moving else None
+        when = outcome.timestamp if result is None or result.document is None else result.document.timestamp
         period = None if when is None else self.recipe.periods.place(when)
         label = None if period is None else period.label
         end = None if label is None else self._ends.get(label)
@@ -190,12 +192,13 @@ class _Reading:
         place = (0, 0)
         if label is not None and isinstance(outcome, Document):
             place = self.recipe.place_in_order(outcome)
-        reason = (0, ALREADY_BUILT) if after and label is None else self._staged(label, outcome, place)
+        reason = (0, ALREADY_BUILT) if after and label is None else self._staged(label, outcome, place, when, result)
         if reason is not None:
             self._dropped.setdefault(label, Counter())[reason] += 1
-        if label is not None and when is not None:
+        if label is not None and outcome.timestamp is not None:
             self.after_end[label] += after
-            self._noted(label, when.date(), place)
+            # its stated day: one that a filter reads from a text must not end the periods of all other documents
+            self._noted(label, outcome.timestamp.date(), place)
 
     def _noted(self, label: str, day: date, place: tuple[int, int]) -> None:
         """Add a record to the sum of its period's hashes, and note the period in `same` once the input has begun with
@@ -207,19 +210,32 @@ class _Reading:
         if label in self._had and self._had[label] == (self._read[label], total):
             self.same.append(label)
 
+    def _filtered(self, outcome: Document | Bad | Skipped) -> FilterOutcome | None:
+        """Return what the filters make of a document of a split; None of anything else."""
+        if not isinstance(outcome, Document) or self.recipe.split_of(outcome) is None:
+            return None
+        return passed(outcome, self.recipe.filters)
+
     def _staged(
-        self, label: str | None, outcome: Document | Bad | Skipped, place: tuple[int, int]
+        self,
+        label: str | None,
+        outcome: Document | Bad | Skipped,
+        place: tuple[int, int],
+        when: datetime | None,
+        result: FilterOutcome | None,
     ) -> tuple[int, str] | None:
-        """Stage a document, or return the step (from 0) at which it is left out, and the reason."""
-        if outcome.timestamp is not None and label is None:
-            return 0, OUTSIDE if self.recipe.periods.open_period(outcome.timestamp) is None else OPEN
+        """Stage a document, or return the step (from 0) at which it is left out, and the reason. `when` is its date;
+        `result` is what the filters made of it, if it was asked already."""
+        if when is not None and label is None:
+            return 0, OUTSIDE if self.recipe.periods.open_period(when) is None else OPEN
         if not isinstance(outcome, Document):
             return 0, outcome.reason
         assert label is not None
         split = self.recipe.split_of(outcome)
         if split is None:
             return 0, UNUSED
-        result = passed(outcome, self.recipe.filters)
+        # filters that move no document are asked only now: most documents of an archive may lie outside the calendar
+        result = result or passed(outcome, self.recipe.filters)
         self._edited.setdefault(label, Counter()).update(result.edited)
         kept = result.document
         if kept is None:
@@ -268,31 +284,3 @@ def _step_name(recipe: CorpusRecipe, at: int) -> str:
     kinds = [step.kind for step in recipe.filters]
     before = kinds[:at].count(kinds[at])
     return f"{kinds[at]} {before + 1}" if before else kinds[at]
-
-
-class _Runs:
-    """Collects documents until they fill a run, then sorts and writes it; so memory is bounded by one run."""
-
-    def __init__(self, store: Store, prefix: str) -> None:
-        self.store, self.prefix = store, prefix
-        self.groups: list[Group] = []
-        self.sources: set[str] = set()
-        self._rows: dict[str, list[Row]] = {}
-        self._size = 0
-        self._runs = 0
-
-    def add(self, label: str, row: Row) -> None:
-        self._rows.setdefault(label, []).append(row)
-        self.sources.add(row.source)
-        self._size += len(row.text)
-        if self._size >= RUN_BYTES:
-            self.flush()
-
-    def flush(self) -> None:
-        if not self._rows:
-            return
-        with writing_run(self.store, f"{self.prefix}-{self._runs:04d}.parquet") as run:
-            for label in sorted(self._rows):
-                run.write(label, sorted(self._rows[label], key=lambda row: (row.order, row.tie)))
-        self.groups += run.groups
-        self._rows, self._size, self._runs = {}, 0, self._runs + 1

@@ -19,6 +19,7 @@ from ticlm.core.settings import Settings
 from ticlm.datasets.filters.clean_lines import CleanLines
 from ticlm.datasets.filters.date_line import DateLine
 from ticlm.datasets.filters.language import Language
+from ticlm.datasets.filters.later_text import LaterThanItsDate
 from ticlm.datasets.filters.quality import (
     Alphabetic,
     Bullets,
@@ -40,6 +41,9 @@ class Filter(Protocol):
 
     If it reads a file (a list, a model), it has a property `identity` that includes a hash of the file's contents. A
     filter without that property is identified by its settings.
+
+    A filter that may give a document another timestamp says so by a property `moving`. The document then belongs to the
+    period of its new date, and is counted there, as if it had been read with it.
     """
 
     def __call__(self, document: Document) -> Document | str: ...
@@ -132,6 +136,7 @@ AnyFilter = Annotated[
     | CleanLines
     | MinChars
     | ShareOfDocuments
+    | LaterThanItsDate
     | DateLine
     | Function,
     Field(discriminator="kind"),

@@ -16,6 +16,8 @@ from ticlm.platform.cli.options import Json, Root, Sets, absolute
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus
     from ticlm.core.examples import Examples
+    from ticlm.core.store import Store
+    from ticlm.datasets.corpus.recipe import CorpusRecipe
 
 data = typer.Typer(help="Build corpora and sets of examples, and show what they hold.", no_args_is_help=True)
 RecipeName = Annotated[
@@ -87,6 +89,68 @@ def data_show(
             raise InputError("--jsonl writes sets of examples; the documents of a corpus are where it was built from")
         count = examples_view.write_jsonl(found, str(jsonl), period)
         console().print(f"{count:,} examples in {jsonl}", soft_wrap=True)
+
+
+@data.command("lint", epilog=epilog("data lint"))
+def data_lint(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="A corpus of the root, else a recipe: a YAML file or packaged name."),
+    ],
+    root: Root = "runs",
+    set_: Sets = None,
+    examples: Annotated[int, typer.Option(min=0, help="Show so many findings of each rule.")] = 3,
+    period: Annotated[list[str] | None, typer.Option(help="Read only this period of a corpus; repeatable.")] = None,
+    names: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A CSV file of names you know: name, first (a day or month).")
+    ] = None,
+    facts: Annotated[
+        list[str] | None, typer.Option(metavar="SET", help="A set of dated examples whose answers count; repeatable.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find text that is later than its stated date: dates, versions, names and identifiers that it cannot know.
+
+    A corpus is read from its shards, each piece dated with the end of its period. A recipe is read from its documents,
+    each with its own date, after its filters.
+    """
+    from ticlm.core.corpus import Corpus
+    from ticlm.core.store import Store
+    from ticlm.datasets.lint import show
+    from ticlm.datasets.lint.corpora import lint_corpus
+    from ticlm.platform.cli.building import recipe_texts
+    from ticlm.platform.cli.console import console
+    from ticlm.platform.study import data as corpora
+
+    store = Store(absolute(root))
+    known = recipe_texts.known_names(names, [corpora.examples(one, store) for one in facts or []])
+    if not set_ and recipe_texts.is_corpus(name, store):
+        found = corpora.either(name, store)
+        assert isinstance(found, Corpus)
+        report = lint_corpus(found, period, known, examples)
+    elif period:
+        raise InputError("--period chooses periods of a corpus; of a recipe, --set periods.initial=202401 does")
+    else:
+        report = recipe_texts.lint_recipe(_recipe(name, store, set_ or []), known, examples)
+    print(show.as_json(report)) if as_json else console().print(show.overview(report))
+
+
+def _recipe(name: str, store: Store, sets: list[str]) -> CorpusRecipe:
+    """Return the recipe of a corpus as its build in this root would read it. Raises InputError if there is neither a
+    corpus nor a recipe of this name."""
+    from ticlm.core import extras, settings
+    from ticlm.core.reading.in_root import placed
+    from ticlm.datasets.corpus.recipe import FOLDER, CorpusRecipe
+
+    try:
+        whole = settings.names(name, FOLDER, "examples")
+    except InputError as error:
+        raise InputError(f"{name}: no corpus in {store.uri()}, and no recipe: {error}") from None
+    if whole:
+        raise InputError(f"{name}: a recipe of examples; the lint reads corpora and recipes of documents")
+    recipe = placed(settings.load(CorpusRecipe, name, FOLDER, sets), store.uri())
+    extras.check(recipe)
+    return recipe
 
 
 def build(recipe: str, root: str, sets: list[str] | None = None, quiet: bool = False) -> Corpus | Examples:

@@ -112,6 +112,14 @@ EXAMPLES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "data show": ("data.md", ("ticlm data show synthetic", "ticlm data show synthetic --period 202301 --json")),
+    "data lint": (
+        "data.md",
+        (
+            "ticlm data lint synthetic",
+            "ticlm data lint monthly --set documents.paths='[my/*.jsonl.gz]'",
+            "ticlm data lint my-recipe.yaml --names names.csv --examples 20 --json",
+        ),
+    ),
     "data": ("data.md", ("ticlm data build synthetic", "ticlm data show synthetic")),
     "": ("README.md", ("ticlm list", "ticlm plan demo", "ticlm run demo", "ticlm report demo")),
 }

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.platform.publish.forms.signers import Trust
 from ticlm.platform.verify import checks, recomputed
@@ -76,6 +77,7 @@ def _of_inputs(
         return
     if inputs.is_local:
         yield _of_shards(again)
+        yield from _of_lint(vintage, again)
     if request.replay:
         from ticlm.platform.verify.replay import Replayer  # loads torch, which nothing else here needs
         from ticlm.platform.verify.replay import findings as of_rounds
@@ -84,6 +86,27 @@ def _of_inputs(
         yield from of_rounds(replayer, request.replay, request.steps, request.seed)
     else:
         yield Checked("weights", "unchecked", "no round was run again: --replay 1 does", CATCHES)
+
+
+def _of_lint(vintage: OpenedVintage, again: recomputed.Recomputed) -> Iterator[Checked]:
+    """Look again through the text of the vintage's own period for what is later than its date, and compare the counts
+    with those that are stated. The periods before are those of earlier vintages."""
+    about, label = vintage.certificate, vintage.certificate.vintage
+    stated = about.lint.get(label)
+    if stated is None:
+        return
+    from ticlm.platform.publish.text_lint import lint_of, rules
+
+    told = f"{stated['flagged']} of {stated['texts']} pieces of {label} look later than their date"
+    if rules() != about.lint_rules:
+        yield Checked("leak lint", "unchecked", f"{told}, by the rules of another release")
+        return
+    found = lint_of(again.plan.corpora[paths.corpus_id(again.plan.study.corpus)], label)
+    if found != stated:
+        words = f"stated are {told}; there are {found['flagged']} of {found['texts']}"
+        yield Checked("leak lint", "refused", words)
+        return
+    yield Checked("leak lint", "holds", told, "text that says of itself that it is later than its date")
 
 
 def _of_shards(again: recomputed.Recomputed) -> Checked:

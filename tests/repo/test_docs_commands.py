@@ -54,6 +54,7 @@ ON_OTHER_DATA = {
     "data build benchmarks-": "tests/datasets/evalsets/test_probes_truth.py",
     "data build tic-codedocs": "tests/datasets/evalsets/test_tic_codedocs.py",
     "data show": "tests/datasets/corpus/test_show.py",
+    "data lint": "tests/datasets/lint/test_corpora.py",
     "submit": "tests/platform/cluster/test_jobs.py",
     "chaos": "tests/platform/chaos/test_chaos.py",
     "tune": "tests/platform/tuning/test_search.py",

@@ -21,7 +21,8 @@ LAYERS = (
     "methods",
     "tune_spaces",
     "datasets.io datasets.text datasets.llm",
-    "datasets.web datasets.hub datasets.examples datasets.codedocs datasets.synthetic datasets.dedup datasets.pairs",
+    "datasets.web datasets.hub datasets.examples datasets.codedocs datasets.synthetic datasets.dedup datasets.pairs "
+    "datasets.lint",
     "datasets.filters datasets.news datasets.wiki datasets.stackexchange datasets.lama datasets.probes datasets.kilt "
     "datasets.packages",
     "datasets.generation datasets.retrieval",

@@ -12,7 +12,15 @@ if TYPE_CHECKING:
 
 def linted(vintages: Sequence[VintageLineage], say: Callable[[str], None]) -> tuple[dict[str, Any], str]:
     """Return what the leak lint finds in the training text of some vintages, by period, and the hash of its rules."""
-    return {}, ""
+    from ticlm.platform.publish.text_lint import lint_of, rules
+
+    found: dict[str, Any] = {}
+    for source in dict.fromkeys(source for one in vintages for source in one.sources if source.split == "train"):
+        corpus = vintages[-1].plan.corpora[source.corpus]
+        if source.period not in found:
+            found[source.period] = counted = lint_of(corpus, source.period)
+            say(f"{source.period}: {counted['flagged']} of {counted['texts']} pieces look later than their date")
+    return found, rules() if found else ""
 
 
 def leak_tests(study: StudyResult, method: str, seed: int) -> Mapping[str, Sequence[Mapping[str, Any]]]:
