@@ -246,7 +246,8 @@ class _Reading:
         if label not in self._elsewhere:
             key = self.recipe.key_of(outcome)
             self.staged.add(label, Row(SPLITS.index(split), *place, kept.source, host_of(kept.id), kept.text, key))
-        newest, when = self._newest.setdefault(label, {}), outcome.timestamp
+        assert when is not None  # of a document with a period
+        newest = self._newest.setdefault(label, {})
         newest[kept.source] = max(when, newest.get(kept.source, when))
         return None
 

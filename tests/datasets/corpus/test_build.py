@@ -649,3 +649,34 @@ def test_real_posts_of_eleven_years_build_into_quarters(loop: None, tmp_path: Pa
     _sound(corpus)
     assert list(corpus.periods) == ["201305-201512", "201601-201603", "201604-201606", "201607-201609"]
     assert sum(m.read for m in corpus.periods.values()) == build_records.builds(corpus.store)[0].read
+
+
+def test_a_period_says_when_its_newest_text_is_from_and_how_it_was_dated(tmp_path: Path) -> None:
+    """What certificates of models state: of each source the newest document that was not left out."""
+    rows = [
+        {
+            "text": "one two three " * 30,
+            "url": f"{source}/{day}",
+            "timestamp": f"2023-01-{day:02d}T10:00:00",
+            "source": source,
+        }
+        for source, days in (("blog", (3, 9)), ("news", (28, 2)))
+        for day in days
+    ]
+    (tmp_path / "posts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    recipe = CorpusRecipe.model_validate(
+        {
+            "name": "dated",
+            "version": "1",
+            "documents": {"kind": "files", "paths": [str(tmp_path / "posts.jsonl")]},
+            "periods": {"initial": "202301", "step": "month", "last": "202301"},
+            "tokenizer": {"kind": "train", "vocab_size": 300},
+            "length": 8,
+        }
+    )
+    manifest = build.build(recipe, str(tmp_path / "root")).periods["202301"]
+    assert {source: when.isoformat()[:10] for source, when in manifest.newest.items()} == {
+        "blog": "2023-01-09",
+        "news": "2023-01-28",
+    }
+    assert manifest.lineage.dating == "the field timestamp of each record, which nothing else confirms"

@@ -20,9 +20,9 @@ from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import parts
 from ticlm.datasets.corpus.merge import MergeBatch, Merged, batches, merge, merged
 from ticlm.datasets.corpus.parts import END_OF_ORDER, collect, parts_of, staged
-from ticlm.datasets.corpus.sorted_runs import Group, Row, writing_run
+from ticlm.datasets.corpus.sorted_runs import Group, Row, StagedRuns, writing_run
 from ticlm.datasets.corpus.splits import SPLITS
-from ticlm.datasets.corpus.staging import _Runs
+from ticlm.datasets.corpus.staging import RUN_BYTES
 
 MAY, JUNE = "201305", "201306"
 
@@ -49,7 +49,7 @@ def runs(store: Store, sizes: Sequence[int], seed: int = 0, periods: Sequence[st
     rng = random.Random(seed)
     groups: list[Group] = []
     for number, documents in enumerate(sizes):
-        run = _Runs(store, f"staging/scans/{rng.getrandbits(32):08x}{number}")
+        run = StagedRuns(store, f"staging/scans/{rng.getrandbits(32):08x}{number}", RUN_BYTES)
         for period in periods:
             for _ in range(documents):
                 run.add(period, a_row(rng))
