@@ -242,6 +242,8 @@ class Store:
             return
         with tempfile.TemporaryDirectory(prefix="ticlm-") as folder:
             for name in self.walk(path):
+                if ".." in name.split("/"):  # a bucket may be a stranger's, and its keys any text
+                    raise InputError(f"{self.uri(path)}: {name!r} leads out of the folder that it would be copied to")
                 target = Path(folder, name)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 self.fs.get_file(f"{self.path(path)}/{name}", str(target))

@@ -161,7 +161,7 @@ def _cost(about: VintageCertificate, report: Report) -> str:
             is_own = (costs["method"] == about.method) & (costs["seed"] == about.seed)
             own = costs[is_own & (costs["trained"] == about.vintage)]
             told += f", {own['flops'].iloc[0]:.2e} FLOPs" if len(own) else ""
-    machines = dict.fromkeys(str(one.made_by.get("processor", "")) for one in about.rounds if one.made_by)
+    machines = dict.fromkeys(one.made_by.processor for one in about.rounds)
     named = ", ".join(filter(None, machines))
     return f"{told}" + (f", on {named}." if named else ".")
 

@@ -7,12 +7,14 @@ follows from a study, the manifests of its corpora and the records of its rounds
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
 from ticlm.core.corpus import TokenizerInfo
+from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import StoredFile
 from ticlm.core.periods import Label, span
 from ticlm.core.settings import Settings
@@ -37,6 +39,11 @@ def is_inside(path: str) -> bool:
 def _spanned(label: str) -> str:
     span(label)
     return label
+
+
+def _a_day(text: str) -> str:
+    date.fromisoformat(text)
+    return text
 
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -90,6 +97,26 @@ class CorpusRead(Settings):
     periods: tuple[PeriodRead, ...]
 
 
+class MadeBy(Settings):
+    """Code, libraries and hardware that made a round, and what else reaches its last bits; empty where it is not known,
+    as an older release trained the round."""
+
+    code: str = ""
+    ticlm: str = ""
+    torch: str = ""
+    transformers: str = ""
+    numpy: str = ""
+    python: str = ""
+    processor: str = ""
+    instructions: str = ""
+    device: Literal["", "cpu", "cuda", "mps"] = ""
+    gpu: str = ""
+    workers: int = 1
+    threads: int | None = Field(None, ge=1, le=1024)
+    micro_batch_rows: int | None = Field(None, ge=1)
+    compiled: bool | None = None
+
+
 class RoundMade(Settings):
     """A round on the way to the vintage: what it read, and what came of it."""
 
@@ -110,8 +137,7 @@ class RoundMade(Settings):
     loss: float | None = None
     seconds: float = 0.0
     """For how long it was trained."""
-    made_by: dict[str, Any] = Field(default_factory=dict)
-    """Code, libraries and hardware; empty where an older release trained it."""
+    made_by: MadeBy = MadeBy()
 
     @property
     def model(self) -> dict[str, StoredFile]:
@@ -134,7 +160,7 @@ class VintageCertificate(Settings):
 
     vintage: PeriodName
     """Its period."""
-    cutoff: str
+    cutoff: Annotated[str, AfterValidator(_a_day)]
     """The last day of its period: no text that it read is said to be later."""
     place: str
     """Where it was published."""
@@ -172,8 +198,11 @@ class VintageCertificate(Settings):
         return sorted(set(_own_kinds(self.settings)))
 
     def made(self, round_id: str) -> RoundMade:
-        """Return what it says of a round on the way to it."""
-        return next(one for one in self.rounds if one.id == round_id)
+        """Return what it says of a round on the way to it. Raises InputError if it says nothing."""
+        for one in self.rounds:
+            if one.id == round_id:
+                return one
+        raise InputError(f"the certificate does not name round {round_id[:12]}, from which another one starts")
 
 
 def _own_kinds(value: Any) -> Iterator[str]:

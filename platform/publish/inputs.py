@@ -6,6 +6,7 @@ that are none themselves, such as those under an average. A vintage itself is wh
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -29,11 +30,24 @@ def input_files(
     with ExitStack() as stack:
         found: dict[str, Path] = {}
         for store, folder, place, names in _folders(lineages, {one.key for one in published}):
-            local = stack.enter_context(store.local(folder))
-            every = (file.relative_to(local).as_posix() for file in sorted(local.rglob("*")) if file.is_file())
-            chosen = names or list(every)
-            found |= {f"{place}/{name}": local / name for name in chosen}
+            if not names:
+                local = stack.enter_context(store.local(folder))
+                names = [one.relative_to(local).as_posix() for one in sorted(local.rglob("*")) if one.is_file()]
+            else:
+                local = _named(store, folder, names, stack)
+            found |= {f"{place}/{name}": local / name for name in names}
         yield list(found.items())
+
+
+def _named(store: Store, folder: str, names: Sequence[str], stack: ExitStack) -> Path:
+    """Return a local folder that holds the named files of a folder, of which a remote root has many others."""
+    if store.is_local:
+        return Path(store.path(folder))
+    local = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ticlm-inputs-")))
+    for name in names:
+        (local / name).parent.mkdir(parents=True, exist_ok=True)
+        store.fs.get_file(store.path(f"{folder}/{name}" if folder else name), str(local / name))
+    return local
 
 
 def model_place(sha256: str) -> str:

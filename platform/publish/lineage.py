@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from ticlm.core import paths
+from ticlm.core import hub, paths
 from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import Record
 from ticlm.core.mixture import Source
 from ticlm.core.periods import span
+from ticlm.core.settings import parse
 from ticlm.methods.method import Joint, OracleSeries
 from ticlm.platform.publish.certificate import (
     CorpusRead,
+    MadeBy,
     OutsideInput,
     PeriodRead,
     RoundMade,
@@ -50,6 +53,13 @@ class VintageLineage:
     def cutoff(self) -> str:
         """The last day of its period, YYYY-MM-DD."""
         return _last_day(self.label)
+
+    @property
+    def before(self) -> str:
+        """The period of the vintage before it; empty: there is none."""
+        labels = list(self.run.rounds)[: list(self.run.rounds).index(self.label)]
+        own = [label for label in labels if _is_own(self.plan.tree.rounds[self.run.rounds[label]])]
+        return own[-1] if own and not self.run.method.is_series else ""
 
     @property
     def record(self) -> Record:
@@ -109,7 +119,6 @@ class VintageLineage:
     def certificate(self, place: str, **stated: Any) -> VintageCertificate:
         """Return what can be said of it from the plan; `stated` are the fields that come from elsewhere."""
         plan, alone = self.plan, self._alone()
-        labels = [label for label in self.run.labels if label != self.label and span(label)[1] <= span(self.label)[1]]
         contents = {path: plan.contents[path] for key in self.keys for path in imported(plan.tree.rounds[key].recipe)}
         return VintageCertificate(
             vintage=self.label,
@@ -119,10 +128,10 @@ class VintageLineage:
             method=self.run.method.name,
             seed=self.run.seed,
             round=plan.ids[self.key],
-            before=labels[-1] if labels and not self.run.method.is_series else "",
+            before=self.before,
             settings=self.study.model_dump(mode="json"),
-            corpora=tuple(self._corpora()),
-            outside=tuple(map(_outside, external_inputs(alone))),
+            corpora=tuple(self.corpora()),
+            outside=outside_of(alone),
             models=contents,
             rounds=tuple(self._made(key) for key in self.keys),
             tune_losses=self.tune_losses,
@@ -139,7 +148,7 @@ class VintageLineage:
             raise RuntimeError(f"the study, cut at {self.label}, has another round there; this is a fault of ticlm")
         return replace(plan, study=self.study, tree=tree)
 
-    def _corpora(self) -> list[CorpusRead]:
+    def corpora(self) -> list[CorpusRead]:
         found = []
         for name in dict.fromkeys(source.corpus for source in self.sources):
             corpus, labels = self.plan.corpora[name], dict.fromkeys(s.period for s in self.sources if s.corpus == name)
@@ -176,22 +185,19 @@ class VintageLineage:
 
     def _made(self, key: str) -> RoundMade:
         plan, spec, record = self.plan, self.plan.tree.rounds[key], self.plan.records[key]
-        reads = {str(source): 0 for source in spec.sources}
-        for share in (share for segment in spec.segments for share in segment.mixture.shares):
-            reads[str(share.source)] += share.tokens
         return RoundMade(
             id=plan.ids[key],
-            kind="average" if spec.average else "sample" if spec.sample is not None else "round",
+            kind=kind_of(spec),
             period=spec.period,
             needs=tuple(plan.ids[need] for need in spec.needs),
             steps=spec.steps,
             tokens=spec.tokens,
-            reads=reads,
+            reads=reads_of(spec),
             attempt=record.attempt,
             files=record.files,
             loss=record.about.get("loss"),
             seconds=round(record.about["measured"]["seconds"], 3),
-            made_by=record.about.get("made_by") or self._expected_maker(key, spec),
+            made_by=parse(MadeBy, record.about.get("made_by") or self._expected_maker(key, spec), "made_by"),
         )
 
     def _expected_maker(self, key: str, spec: Round) -> Mapping[str, Any]:
@@ -225,6 +231,30 @@ def sizes_of(corpus: Corpus, study: Study) -> dict[str, int]:
     last = study.last_visible_period
     seen = [label for label in corpus.periods if last is None or span(label)[1] <= span(last)[1]]
     return {label: corpus.periods[label].splits["train"].rows for label in seen}
+
+
+def kind_of(spec: Round) -> Literal["round", "average", "sample"]:
+    """Return what a certificate calls a round."""
+    return "average" if spec.average else "sample" if spec.sample is not None else "round"
+
+
+def reads_of(spec: Round) -> dict[str, int]:
+    """Return the tokens that a round was given of each source; 0 of one that a penalty reads."""
+    reads = {str(source): 0 for source in spec.sources}
+    for share in (share for segment in spec.segments for share in segment.mixture.shares):
+        reads[str(share.source)] += share.tokens
+    return reads
+
+
+def outside_of(plan: Plan) -> tuple[OutsideInput, ...]:
+    """Return what a plan that holds a vintage alone takes from outside the timeline. Models are told without the place
+    where they lie, which is another one for whoever verifies."""
+    models = {path for spec in plan.tree.rounds.values() for path in imported(spec.recipe)}
+    lines = list(external_inputs(plan))
+    for path in models:
+        if hub.parse(path) is None or Path(path).exists():
+            lines = [line.replace(path, plan.contents.get(path, path)[:12]) for line in lines]
+    return tuple(map(_outside, lines))
 
 
 def _outside(line: str) -> OutsideInput:

@@ -23,7 +23,7 @@ from ticlm.platform.publish.forms.signers import AnySigner
 from ticlm.platform.publish.forms.signing import sign
 from ticlm.platform.publish.inputs import input_files
 from ticlm.platform.publish.lineage import VintageLineage
-from ticlm.platform.publish.places.place import HUB, INDEX, INPUTS, Place
+from ticlm.platform.publish.places.place import HUB, INDEX, INPUTS, Place, in_order, sha256_of
 from ticlm.platform.publish.vintage_files import CERTIFICATE
 from ticlm.platform.report.report import Report
 
@@ -79,7 +79,7 @@ def publish(
     Raises InputError if a vintage stands at the place with other weights.
     """
     done, above = PublishedVintages(), PlaceIndex.of(place)
-    there = set(place.labels())
+    there, hashes = set(place.labels()), dict[str, str]()
     if request.with_inputs:  # first: no certificate may name inputs that a kill kept from being there
         lacking = [one for one in vintages if one.label not in there or above.inputs != inputs_of(place)]
         with input_files(lacking, vintages) as files:
@@ -94,12 +94,13 @@ def publish(
             folder.mkdir()
             _write(folder, one, place, report, request)
             sent = place.put(one.label, folder, f"Vintage {one.label}")
+            hashes[one.label] = sha256_of(folder / CERTIFICATE)
             done.new.append(one.label)
             done.bytes += sent.bytes
             say(f"{place.address(one.label)}: {sent.bytes:,} bytes sent")
             if one is not vintages[-1]:
                 shutil.rmtree(folder)
-        done.bytes += _put_above(vintages, place, request, above, Path(scratch))
+        done.bytes += _put_above(vintages, place, request, hashes, Path(scratch))
     return done
 
 
@@ -110,10 +111,9 @@ def inputs_of(place: Place) -> str:
 
 def _write(folder: Path, one: VintageLineage, place: Place, report: Report, request: PublishRequest) -> None:
     """Write a vintage to a folder, and sign it."""
-    labels = {source.period for source in one.sources}
     about = one.certificate(
         place.name,
-        lint={label: found for label, found in request.lint.items() if label in labels},
+        lint={one.label: request.lint[one.label]} if one.label in request.lint else {},
         lint_rules=request.lint_rules,
         leak_tests=tuple(dict(test) for test in request.leak_tests.get(one.label, ())),
         inputs=inputs_of(place) if request.with_inputs else "",
@@ -160,23 +160,31 @@ def _check_same(one: VintageLineage, place: Place, above: PlaceIndex) -> None:
 
 
 def _put_above(
-    vintages: Sequence[VintageLineage], place: Place, request: PublishRequest, above: PlaceIndex, scratch: Path
+    vintages: Sequence[VintageLineage], place: Place, request: PublishRequest, hashes: Mapping[str, str], scratch: Path
 ) -> int:
-    """Publish what stands above the vintages, unless it is there; return the bytes that were sent."""
-    index, newest = _index(vintages, place, request, above), vintages[-1].label
+    """Publish what stands above the vintages, unless it is there; return the bytes that were sent. `hashes` are those
+    of certificates that were just written."""
+    above = PlaceIndex.of(place)  # as it is now: somebody else may have published a newer vintage meanwhile
+    index, newest = _index(vintages, place, request, above, hashes)
     if above.data == index:
         return 0
     folder = scratch / newest
-    if not folder.is_dir():  # an earlier run published it, and was killed before it came here
+    if not folder.is_dir():  # an earlier run published it, or another root
         with place.get(newest) as there:
             shutil.copytree(there, folder, ignore=shutil.ignore_patterns(".cache", ".git*"))
     (folder / INDEX).write_bytes(index)
     return place.put_main(folder, f"Newest vintage: {newest}").bytes
 
 
-def _index(vintages: Sequence[VintageLineage], place: Place, request: PublishRequest, above: PlaceIndex) -> bytes:
-    """Return `vintages.json`: each vintage with its commit, the time of its newest text and its certificate's hash.
-    Vintages that are listed stay as they are."""
+def _index(
+    vintages: Sequence[VintageLineage],
+    place: Place,
+    request: PublishRequest,
+    above: PlaceIndex,
+    hashes: Mapping[str, str],
+) -> tuple[bytes, str]:
+    """Return `vintages.json`, and the newest vintage that it lists: each with its commit, the time of its newest text
+    and its certificate's hash. Vintages that are listed stay as they are."""
     listed = dict(above.vintages)
     for one in vintages:
         if listed.get(one.label, {}).get("round") == one.plan.ids[one.key]:
@@ -191,15 +199,15 @@ def _index(vintages: Sequence[VintageLineage], place: Place, request: PublishReq
             "cutoff": one.cutoff,
             "newest": max(times, default=None),
             "round": one.plan.ids[one.key],
-            "certificate": place.files(one.label)[CERTIFICATE],
+            "certificate": hashes.get(one.label) or place.files(one.label)[CERTIFICATE],
         }
-    last = vintages[-1]
+    last, newest = vintages[-1], in_order(listed)[-1]
     whole = {
         "format": FORMAT,
         "study": last.plan.study.name,
         "method": last.run.method.name,
         "inputs": inputs_of(place) if request.with_inputs else above.inputs,
-        "newest": last.label,
+        "newest": newest,
         "vintages": dict(sorted(listed.items())),
     }
-    return to_bytes(whole)
+    return to_bytes(whole), newest

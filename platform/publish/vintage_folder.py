@@ -98,11 +98,11 @@ def _provenance(lineage: VintageLineage, about: VintageCertificate) -> Mapping[s
         for path, file in zip(corpus.files(source.period, source.split), files):
             uri = f"{where}/{paths.corpus(source.corpus)}/{path}"
             dependencies.append(Dependency(uri=uri, name=f"{source}/{file.path}", sha256=file.sha256))
-    code = dict.fromkeys(str(one.made_by["code"]) for one in about.rounds if "code" in one.made_by)
+    code = dict.fromkeys(one.made_by.code for one in about.rounds if one.made_by.code)
     dependencies += [Dependency(uri="pkg:pypi/ticlm", name=f"code {one[:12]}", sha256=one) for one in code]
     models = about.models.items()
     dependencies += [Dependency(uri=f"{where}/models/{h}", name=f"model {path}", sha256=h) for path, h in models]
-    versions = {name: str(about.made(about.round).made_by.get(name, "")) for name in ("ticlm", "torch", "python")}
+    versions = {name: str(getattr(about.made(about.round).made_by, name)) for name in ("ticlm", "torch", "python")}
     return provenance(
         BUILD,
         {"study": about.settings, "vintage": about.vintage},

@@ -135,6 +135,18 @@ def placed(of: S) -> S:
     return _changed(of, found)
 
 
+def models_of(of: Settings) -> set[str]:
+    """Return the paths of all imported models that a recipe, method or study names."""
+    found: set[str] = set()
+
+    def noted(model: Imported) -> Imported:
+        found.add(model.path)
+        return model
+
+    _changed(of, noted)
+    return found
+
+
 def with_models(of: S, places: Mapping[str, str]) -> S:
     """Return a recipe, method or study whose imported models lie elsewhere: path -> path."""
     return _changed(of, lambda model: model.model_copy(update={"path": places.get(model.path, model.path)}))

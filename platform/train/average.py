@@ -7,6 +7,7 @@ from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.platform.models import averaging
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork
+from ticlm.platform.train.maker import this_machine
 from ticlm.platform.train.publish import target, tidy
 
 
@@ -38,6 +39,7 @@ def publish_average(work: ChainWork) -> None:
             "loss": None,
             "measured": {"tokens": 0, "seconds": 0.0},
             "label": work.label,
+            "made_by": {**this_machine(), "device": "cpu"},
         }
     )
     tidy(store, folder)

@@ -39,6 +39,7 @@ def this_machine() -> dict[str, str]:
         "code": code_hash(),
         "ticlm": _release("ticlm"),
         "torch": str(torch.__version__),
+        "transformers": _release("transformers"),
         "numpy": _release("numpy"),
         "python": platform.python_version(),
         "processor": _processor(),

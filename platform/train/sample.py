@@ -22,6 +22,7 @@ from ticlm.platform.study.costs import forward_flops
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork
+from ticlm.platform.train.maker import this_machine
 from ticlm.platform.train.publish import tidy
 
 SHARD_TOKENS = 1 << 24
@@ -62,10 +63,8 @@ def _write(work: ChainWork, spec: Round, round_id: str, info: CorpusInfo, period
     """Sample all rows of a sample and write their shards, a few rows and one shard at a time."""
     assert spec.sample is not None and work.parent is not None
     torch.set_num_threads(work.resources.threads)
-    wanted = work.resources.device
-    device = ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
     with work.store.local(published(work.store, work.parent)) as folder:
-        module = folders.load(folder).to(device).eval()
+        module = folders.load(folder).to(_device(work)).eval()
     how, count, length = spec.sample.sampling, spec.sample.rows, spec.recipe.length
     files: list[ShardFile] = []
     held: list[NDArray[np.int64]] = []
@@ -79,6 +78,11 @@ def _write(work: ChainWork, spec: Round, round_id: str, info: CorpusInfo, period
             held = []
     size = sum(file.bytes for file in files)
     return SplitManifest(files=tuple(files), rows=count, tokens=count * length, documents=ends + count, bytes=size)
+
+
+def _device(work: ChainWork) -> str:
+    wanted = work.resources.device
+    return ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
 
 
 def _shard(period: Attempt, number: int, rows: NDArray[np.int64], info: CorpusInfo) -> ShardFile:
@@ -113,4 +117,5 @@ def _sample_facts(
         "loss": None,
         "measured": {"tokens": 0, "seconds": 0.0},
         "label": work.label,
+        "made_by": {**this_machine(), "device": _device(work), "threads": work.resources.threads},
     }

@@ -12,9 +12,12 @@ from ticlm.platform.publish.forms.provenance import PREDICATE as PROVENANCE
 from ticlm.platform.publish.forms.signers import Trust
 from ticlm.platform.publish.forms.signing import check as check_signature
 from ticlm.platform.publish.forms.statement import parsed
-from ticlm.platform.publish.vintage_files import CERTIFICATE, PROVENANCE_FILE, hashes
+from ticlm.platform.publish.vintage_files import CERTIFICATE, FOLDER, PROVENANCE_FILE, hashes
 from ticlm.platform.verify.finding import Checked, first_of
 from ticlm.platform.verify.opened import OpenedVintage
+
+BESIDE = (".eval_results/", f"{FOLDER}/")
+"""Folders of a vintage that no library loads a model from."""
 
 
 def files(vintage: OpenedVintage) -> Checked:
@@ -55,8 +58,9 @@ def provenance(vintage: OpenedVintage) -> Checked:
         return Checked("provenance", "refused", str(error))
     if found.subjects != vintage.statement.subjects:
         return Checked("provenance", "refused", f"{PROVENANCE_FILE} is about other files than the certificate")
-    external = found.predicate.get("buildDefinition", {}).get("externalParameters", {})
-    if external.get("study") != vintage.certificate.settings:
+    build = found.predicate.get("buildDefinition")
+    external = build.get("externalParameters") if isinstance(build, dict) else None
+    if not isinstance(external, dict) or external.get("study") != vintage.certificate.settings:
         return Checked("provenance", "refused", f"{PROVENANCE_FILE} tells of another study than the certificate")
     return Checked("provenance", "holds", "the same files and the same study", "two documents that contradict another")
 
@@ -77,13 +81,20 @@ def place(vintage: OpenedVintage) -> Iterator[Checked]:
         return
     listed = vintage.index.get("vintages", {})
     own = listed.get(about.vintage) if isinstance(listed, dict) else None
-    if own is None:
+    if not isinstance(own, dict):
         yield Checked("place", "unchecked", f"vintages.json does not list {about.vintage} (yet)")
     elif own.get("certificate") != hashlib.sha256((vintage.folder / CERTIFICATE).read_bytes()).hexdigest():
         yield Checked("place", "refused", f"vintages.json lists another certificate for {about.vintage}")
     else:
+        commit = found.revision(about.vintage)
+        listing = {"revision": commit, "cutoff": about.cutoff, "round": about.round}
+        wrong = [name for name, value in listing.items() if own.get(name) != value]
+        if wrong:
+            yield Checked("place", "refused", f"vintages.json lists another {first_of(wrong)} for {about.vintage}")
+            return
         catches = "a certificate of another vintage or of another repository"
-        yield Checked("place", "holds", "it is the vintage that vintages.json lists there", catches)
+        at = f", at commit {commit}" if commit else ""
+        yield Checked("place", "holds", f"it is the vintage that vintages.json lists there{at}", catches)
     gone = sorted(set(listed if isinstance(listed, dict) else ()) - set(found.labels()))
     if gone:
         yield Checked("place", "note", f"vintages.json lists {first_of(gone)}, which is not there")
@@ -123,9 +134,17 @@ def dates(vintage: OpenedVintage) -> Iterator[Checked]:
         return
     told = f"{len(reads)} sources of text, none later than {cutoff}"
     yield Checked("dates", "holds", told, "a period, or text by its stated date, that is later than the vintage")
-    later = [f"{one.what}, as of {one.as_of}" for one in about.outside if one.as_of and _last_day(one.as_of) > cutoff]
+    later = [f"{one.what}, as of {one.as_of}" for one in about.outside if _is_later(one.as_of, cutoff)]
     if later:
         yield Checked("outside", "note", f"from outside, and later than the cutoff as declared: {first_of(later)}")
+
+
+def _is_later(as_of: str, cutoff: date) -> bool:
+    """Return whether something is of a period that ends after a day; not if its date is not known."""
+    try:
+        return _last_day(as_of) > cutoff
+    except ValueError:
+        return False
 
 
 def model(vintage: OpenedVintage) -> Checked:
@@ -134,8 +153,13 @@ def model(vintage: OpenedVintage) -> Checked:
     made = about.made(about.round)
     stated = {one.name: one.sha256 for one in vintage.statement.subjects}
     wrong = [name for name, file in made.model.items() if stated.get(name) != file.sha256]
-    if wrong or not made.model:
-        return Checked("model", "refused", f"{first_of(wrong) or 'no file'}: not what round {made.id[:12]} left")
+    if wrong or not any(name.endswith(".safetensors") for name in made.model):
+        return Checked("model", "refused", f"{first_of(wrong) or 'no weights'}: not what round {made.id[:12]} left")
+    # Libraries load more than the weights: an adapter, a template or code beside them makes another model.
+    beside = (name for name in stated if name not in made.model and not name.startswith(BESIDE))
+    strange = sorted(name for name in beside if name != "README.md")
+    if strange:
+        return Checked("model", "refused", f"{first_of(strange)}: no file of the round, the card or the certificate")
     return Checked("model", "holds", f"its {len(made.model)} files are those that round {made.id[:12]} left")
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 from ticlm.core.errors import InputError, TiclmError, in_one_line
 from ticlm.core.store import Store
+from ticlm.platform.publish.certificate import is_inside
 from ticlm.platform.publish.places.hub_repository import MAIN, HubRepository
 from ticlm.platform.publish.places.place import HUB, INPUTS, Place
+
+REMOTE = (HUB, "s3://", "gs://", "https://")
+"""What inputs that a certificate names may begin with; any other place has to be named by the user."""
 
 
 class InputsGone(InputError):
@@ -43,11 +47,12 @@ class PublishedInputs:
     def _names(self) -> list[str]:
         """The paths of all files, from one listing."""
         try:
-            return self._store.walk() if self._store is not None else [*self._repository.listed(self._commit)]
+            found = self._store.walk() if self._store is not None else [*self._repository.listed(self._commit)]
         except InputsGone:
             raise
         except (OSError, TiclmError) as error:
             raise InputsGone(f"{self.where}: {in_one_line(error)}") from None
+        return [name for name in found if is_inside(name)]  # others would be written outside the folder
 
     def has(self, name: str) -> bool:
         """Return whether there is such a file."""
@@ -74,9 +79,9 @@ class PublishedInputs:
         return Path(self._store.path()) if self._store.is_local else self.folder
 
 
-def inputs_at(named: str, stated: str, place: Place | None, folder: Path) -> PublishedInputs:
-    """Return the inputs that the user names; else those beside the place of the vintage; else those that its
-    certificate states. Raises InputsGone if none of them is there."""
+def inputs_at(named: str, stated: Sequence[str], place: Place | None, folder: Path) -> PublishedInputs:
+    """Return the inputs that the user names; else those beside the place of the vintage; else the first that is
+    `stated` by its certificate or above it. Raises InputsGone if none of them is there."""
     if named:
         return PublishedInputs(named, folder)
     if place is not None and not place.name.startswith(HUB):
@@ -84,8 +89,9 @@ def inputs_at(named: str, stated: str, place: Place | None, folder: Path) -> Pub
         with suppress(OSError):
             if Store(beside).exists():
                 return PublishedInputs(beside, folder)
-    if not stated:
+    where = next(filter(None, stated), "")
+    if not where:
         raise InputsGone("its inputs were not published; name those that you have: --inputs FOLDER")
-    if not stated.startswith(HUB) and not Store(stated).exists():
-        raise InputsGone(f"its inputs are no longer at {stated}; name a copy: --inputs FOLDER")
-    return PublishedInputs(stated, folder)
+    if not where.startswith(REMOTE):  # what a stranger's certificate names on this machine is none of its business
+        raise InputsGone(f"its inputs lay at {where} when it was published; name a copy: --inputs FOLDER")
+    return PublishedInputs(where, folder)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ticlm.core import hub
 from ticlm.core.errors import InputError
 from ticlm.core.settings import parse
 from ticlm.core.store import Store
 from ticlm.platform.publish.certificate import PREDICATE, VintageCertificate
+from ticlm.platform.publish.forms.documents import read_object
 from ticlm.platform.publish.forms.statement import InTotoStatement, parsed
 from ticlm.platform.publish.places.opened import place_of
-from ticlm.platform.publish.places.place import INDEX, Place, is_label
+from ticlm.platform.publish.places.place import INDEX, LABEL, Place, is_label
 from ticlm.platform.publish.vintage_files import CERTIFICATE
+
+AT_END = re.compile(rf"-({LABEL.pattern})$")
+"""A label at the end of a repository's name, the longest one."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,11 @@ class OpenedVintage:
     statement: InTotoStatement
     certificate: VintageCertificate
 
-    @property
-    def index(self) -> dict[str, object]:
-        """What stands above the vintages of its place; empty if there is none."""
+    @cached_property
+    def index(self) -> dict[str, Any]:
+        """What stands above the vintages of its place; empty if there is nothing. Raises InputError if damaged."""
         data = None if self.place is None else self.place.index()
-        return json.loads(data) if data else {}
+        return {} if data is None or self.place is None else read_object(data, f"{self.place.name}/{INDEX}")
 
 
 @contextmanager
@@ -76,10 +82,13 @@ def _located(address: str, label: str) -> tuple[Place | None, str]:
             return place_of(name.repository, "folders"), name.subfolder
         if name.revision:
             return place_of(name.repository), name.revision
-        head, _, tail = name.repository.rpartition("-")
-        if is_label(tail):
-            return place_of(head, "repositories"), tail
-        return _by_layout(name.repository), label
+        own = _by_layout(name.repository)
+        if own.labels():
+            return own, label
+        found = AT_END.search(name.repository)
+        if found is not None and is_label(found[1]):
+            return place_of(name.repository[: found.start()], "repositories"), found[1]
+        return own, label
     if not _is_vintage(address):
         store = Store(address)
         if not store.exists(INDEX):

@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ticlm.core import hub, paths
 from ticlm.core.corpus import INFO, Corpus
-from ticlm.core.errors import InputError
+from ticlm.core.errors import FutureMonthError, InputError
 from ticlm.core.mixture import Source
 from ticlm.core.settings import parse
 from ticlm.core.store import Store
 from ticlm.platform.publish.certificate import CorpusRead, VintageCertificate, is_inside
 from ticlm.platform.publish.inputs import model_place
-from ticlm.platform.publish.lineage import sizes_of
+from ticlm.platform.publish.lineage import VintageLineage, kind_of, outside_of, reads_of, sizes_of
 from ticlm.platform.study import data as corpora
-from ticlm.platform.study.identity import content, identities, with_models
+from ticlm.platform.study.identity import content, identities, imported, models_of, with_models
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import rounds
@@ -53,26 +54,73 @@ def again(about: VintageCertificate, inputs: PublishedInputs, root: Path) -> tup
         return [*findings, Checked("rounds", "unchecked", words)], None
     try:
         study = parse(Study, about.settings, "its study")
-    except InputError as error:
-        words = f"this release cannot read it ({error}); the certificate is of ticlm {about.release}"
-        return [*findings, Checked("rounds", "unchecked", words)], None
-    try:
         plan = _plan(study, about, inputs, root)
     except InputsGone:
         raise
-    except InputError as error:
+    except FutureMonthError as error:
         return [*findings, Checked("rounds", "refused", str(error))], None
+    except InputError as error:
+        return [*findings, _unreadable(about, error)], None
     key_of = {round_id: key for key, round_id in plan.ids.items()}
     run = plan.tree.runs[0]
     if run.rounds.get(about.vintage) is None or plan.ids.get(run.rounds[about.vintage]) != about.round:
         words = f"study and manifests lead to another round at {about.vintage} than {about.round[:12]}"
         return [*findings, Checked("rounds", "refused", words)], None
-    wrong = [line for one in about.rounds for line in _differences(one.id, about, plan, key_of)]
+    lineage = VintageLineage(plan, run, about.vintage)
+    wrong = [*_of_rounds(about, lineage), *_of_facts(about, lineage)]
     if wrong:
         return [*findings, Checked("rounds", "refused", first_of(wrong))], None
     words = f"study and manifests lead to the same {len(about.rounds)} rounds, by their ids"
     catches = "another study, method, order or share of text than is stated"
-    return [*findings, Checked("rounds", "holds", words, catches)], Recomputed(plan, key_of, root, inputs)
+    held = Checked("rounds", "holds", words, catches)
+    outside = [f"{one.what}, as of {one.as_of}" if one.as_of else one.what for one in about.outside]
+    told = [Checked("outside", "note", f"from outside, as its publisher declares: {line}") for line in outside]
+    return [*findings, held, *told], Recomputed(plan, key_of, root, inputs)
+
+
+def _unreadable(about: VintageCertificate, error: InputError) -> Checked:
+    """Say that a study cannot be laid out here: by another release it may be, by this one it is wrong."""
+    try:
+        is_ours = version("ticlm") == about.release
+    except PackageNotFoundError:
+        is_ours = not about.release
+    if is_ours:
+        return Checked("rounds", "refused", f"its study cannot be laid out: {error}")
+    return Checked("rounds", "unchecked", f"this release cannot read it ({error}); it is of ticlm {about.release}")
+
+
+def _of_rounds(about: VintageCertificate, lineage: VintageLineage) -> Iterator[str]:
+    """Yield how the rounds of a certificate differ from those that lead to the vintage."""
+    plan = lineage.plan
+    wanted, stated = [plan.ids[key] for key in lineage.keys], [one.id for one in about.rounds]
+    if sorted(wanted) != sorted(stated) or stated[-1] != about.round:
+        yield f"{len(wanted)} rounds lead to it, and the certificate names {len(stated)}, or others"
+        return
+    for key in lineage.keys:
+        spec, made = plan.tree.rounds[key], about.made(plan.ids[key])
+        facts = (kind_of(spec), spec.period, spec.steps, spec.tokens, reads_of(spec))
+        needs = tuple(plan.ids[need] for need in spec.needs)
+        if facts != (made.kind, made.period, made.steps, made.tokens, made.reads) or needs != made.needs:
+            yield f"round {made.id[:12]} at {made.period} reads or starts from something else than is stated"
+
+
+def _of_facts(about: VintageCertificate, lineage: VintageLineage) -> Iterator[str]:
+    """Yield which facts of a certificate are others than the study and the manifests have."""
+    run, study = lineage.run, lineage.plan.study
+    facts = {
+        "study": (study.name, about.study),
+        "method": (run.method.name, about.method),
+        "seed": (run.seed, about.seed),
+        "before": (lineage.before, about.before),
+        "corpora": (lineage.corpora(), list(about.corpora)),
+        "outside": (outside_of(lineage.plan), about.outside),
+    }
+    for name, (found, stated) in facts.items():
+        if found != stated:
+            yield f"{name}: the certificate says something else than its study and its corpora"
+    models = {path for key in lineage.keys for path in imported(lineage.plan.tree.rounds[key].recipe)}
+    if models != set(lineage.plan.contents):
+        yield "models: the certificate names others than its study"
 
 
 def shards(of: Recomputed, sources: Iterator[Source] | list[Source]) -> Iterator[str]:
@@ -128,6 +176,9 @@ def _manifests(corpus: CorpusRead, inputs: PublishedInputs, root: Path) -> Itera
 
 def _plan(study: Study, about: VintageCertificate, inputs: PublishedInputs, root: Path) -> Plan:
     """Return the plan of the study of a certificate on a root. Raises InputError if it cannot be laid out."""
+    strange = models_of(study) ^ set(about.models)
+    if strange:
+        raise InputError(f"its study and the rest of the certificate name other models: {first_of(sorted(strange))}")
     models = {path: _model(path, sha256, inputs) for path, sha256 in about.models.items()}
     study = with_models(study, models)
     store = Store(str(root))
@@ -158,19 +209,6 @@ def _model(path: str, sha256: str, inputs: PublishedInputs) -> str:
     if content(local) != sha256:
         raise InputError(f"the model {path} is another one than the rounds were made from")
     return local
-
-
-def _differences(round_id: str, about: VintageCertificate, plan: Plan, key_of: Mapping[str, str]) -> Iterator[str]:
-    """Yield how a round of the certificate differs from the one that was laid out."""
-    made = about.made(round_id)
-    if round_id not in key_of:
-        yield f"round {round_id[:12]} at {made.period} is none of the study's"
-        return
-    spec = plan.tree.rounds[key_of[round_id]]
-    if tuple(plan.ids[need] for need in spec.needs) != made.needs or spec.period != made.period:
-        yield f"round {round_id[:12]} at {made.period} starts from others than is stated"
-    if {str(source) for source in spec.sources} != set(made.reads) or spec.steps != made.steps:
-        yield f"round {round_id[:12]} at {made.period} reads something else than is stated"
 
 
 def _sha256(file: Path) -> str:

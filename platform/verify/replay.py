@@ -1,8 +1,8 @@
-"""Running rounds of a vintage again, and comparing what comes of them with what was published, bit by bit.
+"""Running rounds of a vintage again, below an empty root, from what is published alone.
 
 A round starts from the weights of the vintage before it, or of what else is published; what is not is run again first.
-On the hardware, the code and the libraries that made a round, its weights are the same to the bit. Elsewhere sums round
-otherwise, and training amplifies that: then the losses of the first steps are compared to a tolerance.
+Rows that a checkpoint wrote are always written again: nothing else says that they are its own. On the hardware, the
+code and the libraries that made a round, its weights are the same to the bit (`comparison`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import random
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,27 +19,30 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import torch
+
 from ticlm.core import paths
 from ticlm.core.errors import InputError, Stopped, TiclmError
+from ticlm.core.hub import HubUnreachable
 from ticlm.core.integrity import own_hash
 from ticlm.core.integrity.records import FORMAT, Record, StoredFile, read_record
+from ticlm.core.mixture import Source
 from ticlm.core.store import Store
 from ticlm.platform.publish.certificate import RoundMade, VintageCertificate
 from ticlm.platform.publish.vintage_files import METRICS
 from ticlm.platform.run.trainers import InProcess
 from ticlm.platform.study.chains import Chain
+from ticlm.platform.study.resources import Cadence
+from ticlm.platform.study.stored_rounds import attempts
 from ticlm.platform.study.work import ChainWork, work_of
-from ticlm.platform.train.maker import this_machine
+from ticlm.platform.verify.comparison import CATCHES, LEFT, Again, compared, compared_steps, metrics_of
 from ticlm.platform.verify.finding import Checked, first_of
 from ticlm.platform.verify.inputs_at import InputsGone
 from ticlm.platform.verify.opened import OpenedVintage, read_certificate
 from ticlm.platform.verify.recomputed import Recomputed, shards
 
-FIRST_STEPS, TOLERANCE = 3, {"float32": 1e-3, "bfloat16": 2e-2}
-"""On other hardware: how many first steps are compared, and by how many nats their losses may differ. Later steps may
-differ by more without any fault (CONTRIBUTING, "Weights")."""
-MACHINE = ("code", "torch", "numpy", "processor", "instructions")
-"""What has to be the same for the same bits, in the order in which differences are told."""
+NEVER = Cadence(seconds=1e9, fraction=0.99)
+"""No checkpoint inside a round: a state of 1B is 16 GB, and whoever verifies begins again after a fault."""
 
 
 @dataclass
@@ -48,94 +51,164 @@ class Replayer:
 
     vintage: OpenedVintage
     of: Recomputed
-    say: Any
+    say: Callable[[str], None]
     stack: ExitStack
-    _folders: dict[str, Path] = field(default_factory=dict)
+    _folders: dict[str, Path | None] = field(default_factory=dict)
 
     @property
     def about(self) -> VintageCertificate:
         return self.vintage.certificate
+
+    @property
+    def _store(self) -> Store:
+        assert self.of.plan.store is not None
+        return self.of.plan.store
 
     @cached_property
     def _labels(self) -> frozenset[str]:
         """The vintages that are published beside this one."""
         return frozenset(() if self.vintage.place is None else self.vintage.place.labels())
 
-    def chosen(self, number: int, seed: int) -> list[RoundMade]:
-        """Return some of the rounds on the way to the vintage, at random; the same for the same seed."""
-        made = [one for one in self.about.rounds if one.kind != "sample"]
-        return sorted(random.Random(seed).sample(made, min(number, len(made))), key=self.about.rounds.index)
+    def findings(self, number: int, steps: int | None, seed: int) -> Iterator[Checked]:
+        """Run the vintage's own round and others at random again, and yield what came of each; then, how many of all
+        rounds that are."""
+        chosen = self.chosen(number, seed)
+        self.say(f"running again (--seed {seed}): {self.cost(chosen, steps)}")
+        told = []
+        for made in chosen:
+            told.append(self.replay(made, steps))
+            yield told[-1]
+        whole, count = len(self.about.rounds), sum(one.state == "holds" for one in told)
+        if steps is not None:
+            yield Checked("weights", "unchecked", "only first steps were run: no weights were compared", CATCHES)
+        elif count < whole:
+            words = f"{count} of {whole} rounds have the same bits; one forged round of the others was not looked for"
+            yield Checked("weights", "unchecked", words, CATCHES)
+        else:
+            yield Checked("weights", "holds", f"all {whole} rounds have the same bits", CATCHES)
 
-    def cost(self, made: Sequence[RoundMade]) -> str:
+    def chosen(self, number: int, seed: int) -> list[RoundMade]:
+        """Return the vintage's own round and others at random, in their order; the same for the same seed."""
+        *others, own = self.about.rounds
+        some = random.Random(seed).sample(others, min(number - 1, len(others)))
+        return [*sorted(some, key=self.about.rounds.index), own]
+
+    def cost(self, made: Sequence[RoundMade], steps: int | None) -> str:
         """Return what running some rounds again takes, in words."""
-        steps, tokens = sum(one.steps for one in made), sum(one.tokens for one in made)
+        specs = [self.of.plan.tree.rounds[self.of.keys[one.id]] for one in made]
+        count = sum(one.steps if steps is None else min(steps, one.steps) for one in specs)
+        tokens = sum(one.tokens + one.sampled_tokens for one in specs)
         seconds = sum(one.seconds for one in made)
-        pace = f"; when they were made, they took {seconds:,.0f} s" if seconds else ""
-        return f"{len(made)} round{'s' * (len(made) != 1)}, {steps:,} steps, {tokens:,} tokens{pace}"
+        pace = f"; whole, they took {seconds:,.0f} s when they were made" if seconds else ""
+        return f"{len(made)} round{'s' * (len(made) != 1)}, {count:,} steps, {tokens:,} tokens if run whole{pace}"
 
     def replay(self, made: RoundMade, steps: int | None) -> Checked:
         """Run a round again, or only its first steps, and compare what comes of it."""
         name = f"round {made.id[:12]} at {made.period}"
+        if made.made_by.device == "cuda" and not torch.cuda.is_available():
+            return Checked(name, "unchecked", "it was made on a GPU, and there is none here")
+        spec = self.of.plan.tree.rounds[self.of.keys[made.id]]
         try:
             for need in made.needs:
                 self._provide(self.about.made(need))
-            problems = list(shards(self.of, self._sources(made)))
-            if problems:
-                return Checked(name, "refused", first_of(problems))
+            self._check_shards(made)
             began = time.monotonic()
             record = self._run(made, steps)
-        except InputsGone as error:
+        except (InputsGone, HubUnreachable) as error:
             return Checked(name, "unchecked", str(error))
-        except TiclmError as error:
+        except InputError as error:
             return Checked(name, "refused", str(error))
-        took = time.monotonic() - began
-        if steps is not None and steps < made.steps:
-            return self._compared_steps(name, made, steps, took)
-        assert record is not None
-        return self._compared(name, made, record, took)
+        except TiclmError as error:  # of this machine: no memory, no room
+            return Checked(name, "unchecked", f"it could not be run here: {error}")
+        compute, folder = spec.recipe.precision.compute, paths.round_folder(made.id)
+        if spec.sample is not None and record is not None:
+            told = self._compared_sample(name, made, record)
+        elif record is None:
+            assert steps is not None
+            mine = metrics_of(self._store, folder, attempts(self._store, folder)[-1])
+            told = compared_steps(name, made, mine, self._metrics(made), steps, compute)
+        else:
+            here = Path(self._store.path(paths.attempt(folder, record.attempt)))
+            took = time.monotonic() - began
+            again = Again(name, made, record, here, self._start(made), compute, took)
+            told = compared(again, lambda path: self._published_path(made, path))
+        if self._is_published(made):  # later rounds start from what was published, not from what rounds otherwise here
+            self._forget(made)
+        return told
 
-    def _sources(self, made: RoundMade) -> list[Any]:
+    def _start(self, made: RoundMade) -> Path | None:
+        """Return the model folder that a round started from; None if it started from scratch."""
         spec = self.of.plan.tree.rounds[self.of.keys[made.id]]
-        return [source for source in spec.sources if source != spec.sampled_source]
+        if spec.parent is None:
+            return None
+        folder = paths.round_folder(self.of.plan.ids[spec.parent])
+        record = read_record(self._store, folder)
+        return None if record is None else Path(self._store.path(paths.model(folder, record.attempt)))
+
+    def _check_shards(self, made: RoundMade) -> None:
+        spec = self.of.plan.tree.rounds[self.of.keys[made.id]]
+        sources: list[Source] = [source for source in spec.sources if source != spec.sampled_source]
+        problems = list(shards(self.of, sources))
+        if problems:
+            raise InputError(first_of(problems))
 
     def _provide(self, made: RoundMade) -> None:
         """Put what a round left below the root: from its vintage, from the inputs, or by running it again."""
-        store = self.of.plan.store
-        assert store is not None
-        folder = paths.round_folder(made.id)
-        if read_record(store, folder) is None and not self._found(made, store, folder):
-            self.say(f"round {made.id[:12]} at {made.period} is not published: it is run first")
+        folder, key = paths.round_folder(made.id), self.of.keys[made.id]
+        is_sample = self.of.plan.tree.rounds[key].sample is not None
+        if read_record(self._store, folder) is None and (is_sample or not self._found(made, folder)):
+            if not is_sample:
+                self.say(f"round {made.id[:12]} at {made.period} is not published: it is run first")
             for need in made.needs:
                 self._provide(self.about.made(need))
-            problems = list(shards(self.of, self._sources(made)))
-            if problems:
-                raise InputError(first_of(problems))
-            self._run(made, None)
-        self.of.plan.read_records([self.of.keys[made.id]])
+            self._check_shards(made)
+            record = self._run(made, None)
+            assert record is not None
+            if is_sample and (found := self._compared_sample("", made, record)).state == "refused":
+                raise InputError(found.words)
+        self.of.plan.read_records([key])
 
-    def _found(self, made: RoundMade, store: Store, folder: str) -> bool:
+    def _compared_sample(self, name: str, made: RoundMade, record: Record) -> Checked:
+        """Say whether the rows that a checkpoint writes here are those that were published."""
+        wanted, mine = (sorted(f.sha256 for f in one.files if f.path.endswith(".parquet")) for one in (made, record))
+        if wanted != mine:
+            return Checked(name, "refused", "the rows of a sample are not those that its checkpoint writes here")
+        return Checked(name, "holds", f"sampled again: the same rows in {len(mine)} files", CATCHES)
+
+    def _found(self, made: RoundMade, folder: str) -> bool:
         """Put the published files of a round below the root, with a record; return False if there are none."""
         files = {file.path: source for file in made.files if (source := self._published(made, file)) is not None}
         kept = tuple(file for file in made.files if file.path in files)
-        if not any(file.path.startswith((f"{paths.MODEL}/", f"{paths.SAMPLED}/")) for file in kept):
+        if not any(file.path.startswith(LEFT) for file in kept):
             return False
         for file in kept:
-            target = Path(store.path(f"{paths.attempt(folder, made.attempt)}/{file.path}"))
+            target = Path(self._store.path(f"{paths.attempt(folder, made.attempt)}/{file.path}"))
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(files[file.path].absolute())
         about = {"kind": made.kind, "period": made.period, "parameters": 0, "measured": {"tokens": 0, "seconds": 0.0}}
         record = Record(format=FORMAT, attempt=made.attempt, created="", files=kept, about=about)
-        store.create(paths.record(folder), own_hash.with_hash(record.model_dump(mode="json", exclude={own_hash.KEY})))
+        content = record.model_dump(mode="json", exclude={own_hash.KEY})
+        self._store.create(paths.record(folder), own_hash.with_hash(content))
         return True
 
+    def _is_published(self, made: RoundMade) -> bool:
+        return any(self._published(made, file) is not None for file in made.files if file.path.startswith(LEFT))
+
+    def _forget(self, made: RoundMade) -> None:
+        shutil.rmtree(self._store.path(paths.round_folder(made.id)), ignore_errors=True)
+        self.of.plan.records.pop(self.of.keys[made.id], None)
+
     def _published(self, made: RoundMade, file: StoredFile) -> Path | None:
-        """Return where a file of a round was published: in the inputs, or in the folder of a vintage before."""
-        place = f"{paths.attempt(paths.round_folder(made.id), made.attempt)}/{file.path}"
+        return self._published_path(made, file.path)
+
+    def _published_path(self, made: RoundMade, path: str) -> Path | None:
+        """Return where a file of a round was published: in the inputs, or in the folder of a vintage."""
+        place = f"{paths.attempt(paths.round_folder(made.id), made.attempt)}/{path}"
         if self.of.inputs.has(place):
             return self.of.inputs.fetch([place]) / place
         folder = self._folder(made)
-        name = file.path.removeprefix(f"{paths.MODEL}/")
-        return folder / name if folder is not None and name != file.path and (folder / name).exists() else None
+        name = METRICS if path == paths.METRICS else path.removeprefix(f"{paths.MODEL}/")
+        return folder / name if folder is not None and name != path and (folder / name).exists() else None
 
     def _folder(self, made: RoundMade) -> Path | None:
         """Return the folder of the vintage that a round made; None if there is none."""
@@ -143,38 +216,37 @@ class Replayer:
             return self.vintage.folder
         place = self.vintage.place
         if made.period not in self._folders:
-            if place is None or made.period not in self._labels:
-                return None
-            folder = self.stack.enter_context(place.get(made.period))
-            if read_certificate(folder, place.address(made.period))[1].round != made.id:
-                return None
-            self._folders[made.period] = folder
+            self._folders[made.period] = None
+            if place is not None and made.period in self._labels:
+                folder = self.stack.enter_context(place.get(made.period))
+                if read_certificate(folder, place.address(made.period))[1].round == made.id:
+                    self._folders[made.period] = folder
         return self._folders[made.period]
+
+    def _metrics(self, made: RoundMade) -> Mapping[str, Any] | None:
+        """Return loss, rate and gradient norm of each step as they were published; None if they were not."""
+        found = self._published_path(made, paths.METRICS)
+        return None if found is None else dict(json.loads(found.read_text()))
 
     def _run(self, made: RoundMade, steps: int | None) -> Record | None:
         """Run a round again; return its record, or None if it was stopped after some steps."""
-        plan, key = self.of.plan, self.of.keys[made.id]
-        spec, maker = plan.tree.rounds[key], made.made_by
+        plan, key, by = self.of.plan, self.of.keys[made.id], made.made_by
+        spec = plan.tree.rounds[key]
         work = work_of(plan, Chain((key,), 0, is_trained=spec.is_trained))
-        resources = {
-            "trainer": "process",
-            "carrier": "process",
-            "workers": 1,
-            "chains": 1,
-            "device": maker.get("device", "auto"),
-            "threads": maker.get("threads", work.resources.threads),
-            "compile": maker.get("compiled", work.resources.compile),
-            "wandb": None,
-            "tensorboard": False,
-        }
+        stop = steps if steps is not None and steps < spec.steps else None
+        given = {"device": by.device, "threads": by.threads, "compile": by.compiled}
+        resources = {name: value for name, value in given.items() if value not in (None, "")}
+        alone = {"trainer": "process", "carrier": "process", "workers": 1, "chains": 1, "cadence": NEVER}
+        untold = {"wandb": None, "tensorboard": False}
         work = replace(
             work,
             label=f"verify {made.period}",
-            resources=work.resources.model_copy(update=resources),
-            micro_rows=maker.get("micro_batch_rows", work.micro_rows),
-            stop_after=steps if steps is not None and steps < spec.steps else None,
+            resources=work.resources.model_copy(update=alone | untold | resources),
+            micro_rows=by.micro_batch_rows or work.micro_rows,
+            mid_round_steps=(),
+            stop_after=stop,
         )
-        shutil.rmtree(plan.store.path(paths.round_folder(made.id)), ignore_errors=True)  # type: ignore[union-attr]
+        self._forget(made)
         try:
             if spec.is_trained:
                 InProcess(Event()).fit(work, (1, 1), lambda _: None)
@@ -183,96 +255,6 @@ class Replayer:
         except Stopped:
             return None
         return read_record(work.store, paths.round_folder(made.id))
-
-    def _compared(self, name: str, made: RoundMade, record: Record, took: float) -> Checked:
-        wanted = {f.path: f.sha256 for f in made.files if f.path.startswith((f"{paths.MODEL}/", f"{paths.SAMPLED}/"))}
-        there = {file.path: file.sha256 for file in record.files if file.path in wanted}
-        wrong = sorted(path for path, sha256 in wanted.items() if there.get(path) != sha256)
-        catches = "weights that came of other text, of another order, of more training, or of other code"
-        if not wrong:
-            words = f"run again in {took:.0f} s, with the same bits in {len(wanted)} files"
-            return Checked(name, "holds", f"{words}{self._elsewhere(made)}", catches)
-        other = self._other(made)
-        if not other:
-            return Checked(name, "refused", f"run again by the same code and hardware, other bits: {first_of(wrong)}")
-        if other == ["code"]:
-            words = f"other bits: {first_of(wrong)}; it was made by other code (ticlm {made.made_by.get('ticlm')}, "
-            return Checked(name, "refused", f"{words}hash {made.made_by['code'][:12]}): install that, and try again")
-        return self._tolerated(name, made, record, other)
-
-    def _compared_steps(self, name: str, made: RoundMade, steps: int, took: float) -> Checked:
-        """Compare losses and gradient norms of the first steps with those that were published."""
-        mine, theirs = self._metrics_of_attempts(made), self._published_metrics(made)
-        if theirs is None:
-            return Checked(name, "unchecked", "losses of its steps are not published; run it whole: without --steps")
-        pairs = [(which, i) for which in ("loss", "gradient_norm") for i in range(steps)]
-        wrong = [(which, i) for which, i in pairs if mine[which][i] != theirs[which][i]]
-        if not wrong:
-            words = f"its first {steps} of {made.steps} steps have the same losses and gradient norms, to the bit"
-            words = f"{words} ({took:.0f} s)"
-            return Checked(name, "holds", words, "another start, other rows or other code in these steps")
-        which, i = wrong[0]
-        told = f"{which.replace('_', ' ')} of step {i} is {mine[which][i]!r}, published is {theirs[which][i]!r}"
-        other = self._other(made)
-        if other and self._within(mine, theirs, steps):
-            return Checked(name, "holds", f"its first steps agree to a tolerance, on other {first_of(other)}: {told}")
-        return Checked(name, "refused", told + (f" (on other {first_of(other)})" if other else ""))
-
-    def _tolerated(self, name: str, made: RoundMade, record: Record, other: list[str]) -> Checked:
-        """Compare a round that was run on other hardware, or by other code, to a tolerance."""
-        theirs = self._published_metrics(made)
-        if theirs is None:
-            return Checked(name, "refused", f"other bits, on other {first_of(other)}, and no losses to compare")
-        store = self.of.plan.store
-        assert store is not None
-        mine = store.read_json(paths.metrics(paths.attempt(paths.round_folder(made.id), record.attempt)))
-        if self._within(mine, theirs, FIRST_STEPS):
-            apart = max(abs(a - b) for a, b in zip(mine["loss"], theirs["loss"]))
-            words = f"other bits, as may be on other {first_of(other)}; its first {FIRST_STEPS} steps agree to "
-            words += f"{TOLERANCE[self.of.plan.study.precision.compute]} nats, all of them to {apart:.2g}"
-            return Checked(name, "note", f"{words}: it is plausible, and not proven")
-        return Checked(name, "refused", f"other losses from the first steps on (on other {first_of(other)})")
-
-    def _within(self, mine: Mapping[str, Any], theirs: Mapping[str, Any], steps: int) -> bool:
-        """Return whether the losses of the first steps agree to the tolerance of the number type."""
-        compute = self.of.plan.study.precision.compute
-        pairs = list(zip(mine["loss"], theirs["loss"]))[: min(steps, FIRST_STEPS)]
-        return all(abs(a - b) <= TOLERANCE[compute] for a, b in pairs)
-
-    def _metrics_of_attempts(self, made: RoundMade) -> Mapping[str, Any]:
-        store, folder = self.of.plan.store, paths.round_folder(made.id)
-        assert store is not None
-        return store.read_json(paths.metrics(paths.attempt(folder, store.folders(folder)[-1])))
-
-    def _published_metrics(self, made: RoundMade) -> Mapping[str, Any] | None:
-        """Return loss, rate and gradient norm of each step as they were published; None if they were not."""
-        folder = self._folder(made)
-        if folder is not None and (folder / METRICS).exists():
-            return dict(json.loads((folder / METRICS).read_text()))
-        place = paths.metrics(paths.attempt(paths.round_folder(made.id), made.attempt))
-        if not self.of.inputs.has(place):
-            return None
-        return dict(json.loads((self.of.inputs.fetch([place]) / place).read_text()))
-
-    def _other(self, made: RoundMade) -> list[str]:
-        """Return what is another here than where a round was made; `what made it, which is not recorded` if nobody
-        knows."""
-        if "code" not in made.made_by:
-            return ["code or hardware, which its record does not name"]
-        here = this_machine()
-        return [name for name in MACHINE if made.made_by.get(name) != here[name]]
-
-    def _elsewhere(self, made: RoundMade) -> str:
-        other = self._other(made) if made.made_by else []
-        return f", though {first_of(other)} here differ{'s' * (len(other) == 1)}" if other else ""
-
-
-def findings(replayer: Replayer, number: int, steps: int | None, seed: int) -> Iterator[Checked]:
-    """Run some rounds of a vintage again, at random, and yield what came of each."""
-    chosen = replayer.chosen(number, seed)
-    replayer.say(f"running again: {replayer.cost(chosen)}")
-    for made in chosen:
-        yield replayer.replay(made, steps)
 
 
 def _publisher(work: ChainWork) -> None:

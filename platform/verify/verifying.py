@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -10,9 +11,10 @@ from pathlib import Path
 
 from ticlm.core import paths
 from ticlm.core.errors import InputError
+from ticlm.core.mixture import Source
 from ticlm.platform.publish.forms.signers import Trust
 from ticlm.platform.verify import checks, recomputed
-from ticlm.platform.verify.finding import Checked, first_of
+from ticlm.platform.verify.finding import Checked, State, first_of
 from ticlm.platform.verify.inputs_at import InputsGone, PublishedInputs, inputs_at
 from ticlm.platform.verify.opened import OpenedVintage
 
@@ -31,8 +33,8 @@ class VerifyRequest:
     """Rounds to run again."""
     steps: int | None = None
     """Steps of each to run; None: all."""
-    seed: int = 0
-    """Which rounds: the same ones for the same number."""
+    seed: int | None = None
+    """Which rounds: the same ones for the same number; None: nobody can know beforehand."""
 
 
 def findings(vintage: OpenedVintage, request: VerifyRequest, say: Say) -> Iterator[Checked]:
@@ -47,7 +49,8 @@ def findings(vintage: OpenedVintage, request: VerifyRequest, say: Say) -> Iterat
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ticlm-verify-")))
         try:
             about, place = vintage.certificate, vintage.place
-            inputs = inputs_at(request.inputs, about.inputs, place, root / "fetched")
+            stated = (about.inputs, str(vintage.index.get("inputs", "")))
+            inputs = inputs_at(request.inputs, stated, place, root / "fetched")
             yield from _of_inputs(vintage, request, inputs, root / "root", say, stack)
         except InputsGone as error:
             yield Checked("inputs", "unchecked", f"{error}; files, signature and stated dates were checked", CATCHES)
@@ -80,12 +83,15 @@ def _of_inputs(
         yield from _of_lint(vintage, again)
     if request.replay:
         from ticlm.platform.verify.replay import Replayer  # loads torch, which nothing else here needs
-        from ticlm.platform.verify.replay import findings as of_rounds
 
-        replayer = Replayer(vintage, again, say, stack)
-        yield from of_rounds(replayer, request.replay, request.steps, request.seed)
+        seed = secrets.randbelow(1 << 31) if request.seed is None else request.seed
+        yield from Replayer(vintage, again, say, stack).findings(request.replay, request.steps, seed)
     else:
         yield Checked("weights", "unchecked", "no round was run again: --replay 1 does", CATCHES)
+    if not inputs.is_local:
+        whole, count = len(_sources(again)), len(again.checked)
+        state: State = "holds" if count == whole else "unchecked"
+        yield Checked("shards", state, f"{count} of {whole} sources of rows were compared with their manifests")
 
 
 def _of_lint(vintage: OpenedVintage, again: recomputed.Recomputed) -> Iterator[Checked]:
@@ -109,15 +115,16 @@ def _of_lint(vintage: OpenedVintage, again: recomputed.Recomputed) -> Iterator[C
     yield Checked("leak lint", "holds", told, "text that says of itself that it is later than its date")
 
 
+def _sources(again: recomputed.Recomputed) -> list[Source]:
+    """Return all sources of rows that the rounds on the way to the vintage read."""
+    specs = [again.plan.tree.rounds[key] for key in again.keys.values()]
+    return list(dict.fromkeys(source for one in specs for source in one.sources if source != one.sampled_source))
+
+
 def _of_shards(again: recomputed.Recomputed) -> Checked:
     """Compare all shards that lie on this machine with their manifests."""
-    sources = dict.fromkeys(
-        source
-        for key in again.keys.values()
-        for source in again.plan.tree.rounds[key].sources
-        if source != again.plan.tree.rounds[key].sampled_source
-    )
-    problems = list(recomputed.shards(again, list(sources)))
+    sources = _sources(again)
+    problems = list(recomputed.shards(again, sources))
     if problems:
         return Checked("shards", "refused", first_of(problems))
     words = f"the rows of {len(sources)} sources are those of their manifests"

@@ -21,7 +21,7 @@ from ticlm.platform.publish.vintage_files import CERTIFICATE, PROVENANCE_FILE, h
 from ticlm.platform.report.report import Report
 from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.study.plan import Plan, make
-from ticlm.platform.verify.finding import Checked
+from ticlm.platform.verify.finding import Checked, verdict
 from ticlm.platform.verify.opened import opened
 from ticlm.platform.verify.verifying import VerifyRequest, findings
 
@@ -108,8 +108,19 @@ def certify_again(folder: Path, change: Mapping[str, Any] | None = None) -> None
         (folder / name).write_text(json.dumps(whole))
     above = folder.parent / "vintages.json"
     index = json.loads(above.read_text())
+    about = json.loads((folder / CERTIFICATE).read_text())["predicate"]
+    index["vintages"][folder.name] |= {"cutoff": about["cutoff"], "round": about["round"]}
     index["vintages"][folder.name]["certificate"] = _sha256(folder / CERTIFICATE)
     above.write_text(json.dumps(index))
+
+
+def about(folder: Path) -> dict[str, Any]:
+    """Return what the certificate of a vintage says."""
+    return dict(json.loads((folder / CERTIFICATE).read_text())["predicate"])
+
+
+def verdict_of(found: list[Checked]) -> str:
+    return verdict(found, "it").partition(" ")[0]
 
 
 def _sha256(file: Path) -> str:

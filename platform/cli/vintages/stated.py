@@ -11,15 +11,17 @@ if TYPE_CHECKING:
 
 
 def linted(vintages: Sequence[VintageLineage], say: Callable[[str], None]) -> tuple[dict[str, Any], str]:
-    """Return what the leak lint finds in the training text of some vintages, by period, and the hash of its rules."""
+    """Return what the leak lint finds in the training text of each vintage's own period, and the hash of its rules.
+    The periods before are stated by the vintages before."""
     from ticlm.platform.publish.text_lint import lint_of, rules
 
     found: dict[str, Any] = {}
-    for source in dict.fromkeys(source for one in vintages for source in one.sources if source.split == "train"):
-        corpus = vintages[-1].plan.corpora[source.corpus]
-        if source.period not in found:
-            found[source.period] = counted = lint_of(corpus, source.period)
-            say(f"{source.period}: {counted['flagged']} of {counted['texts']} pieces look later than their date")
+    for one in vintages:
+        own = (source for source in one.sources if source.split == "train" and source.period == one.label)
+        for source in own:
+            found[one.label] = counted = lint_of(one.plan.corpora[source.corpus], one.label)
+            say(f"{one.label}: {counted['flagged']} of {counted['texts']} pieces look later than their date")
+            break
     return found, rules() if found else ""
 
 

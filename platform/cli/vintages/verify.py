@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ticlm.core.errors import InputError
+from ticlm.core.errors import InputError, RunError
+from ticlm.core.quantities import printable
 from ticlm.platform.cli.options import Json
 
 
@@ -23,7 +24,7 @@ def verify(
     ] = "",
     replay: Annotated[int, typer.Option(metavar="N", min=0, help="Run N random rounds again.")] = 0,
     steps: Annotated[int | None, typer.Option(metavar="K", min=1, help="Run only the first K steps of each.")] = None,
-    seed: Annotated[int, typer.Option(help="Which random rounds.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Which random rounds; by default nobody knows beforehand.")] = None,
     public_key: Annotated[str | None, typer.Option(metavar="FILE", help="Key whose signature counts (PEM).")] = None,
     trust_chain: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="Certificates that are trusted, up to the root.")
@@ -45,23 +46,28 @@ def verify(
     if steps is not None and not replay:
         raise InputError("--steps K belongs to --replay N")
     request = VerifyRequest(trusted(public_key, trust_chain or [], identity, provider), inputs, replay, steps, seed)
+
+    def say(line: str) -> None:
+        if not as_json:  # a certificate may be anybody's, and say anything
+            console().print(printable(" ".join(line.split())), soft_wrap=True, markup=False)
+
     with opened(vintage, label) as found:
         said = []
-        for one in findings(found, request, lambda line: None if as_json else console().print(line, soft_wrap=True)):
+        for one in findings(found, request, say):
             said.append(one)
-            if not as_json:
-                console().print(f"{MARKS[one.state]} {one.check}: {one.words}", soft_wrap=True, markup=False)
+            say(f"{MARKS[one.state]} {one.check}: {one.words}")
         end = verdict(said, found.name)
     if as_json:
         rows = [vars(one) for one in said]
         print(json.dumps({"vintage": found.name, "verdict": end, "findings": rows}, indent=2, ensure_ascii=False))
-    else:
-        caught = list(dict.fromkeys(one.catches for one in said if one.state == "holds" and one.catches))
-        if caught:
-            console().print(f"this would have caught: {'; '.join(caught)}", soft_wrap=True, markup=False)
-        console().print(end, soft_wrap=True, markup=False)
+    caught = list(dict.fromkeys(one.catches for one in said if one.state == "holds" and one.catches))
+    if caught:
+        say(f"this would have caught: {'; '.join(caught)}")
+    say(end)
     if any(one.state == "refused" for one in said):
         raise typer.Exit(1)
+    if replay and not any(one.state == "holds" and one.check.startswith("round ") for one in said):
+        raise RunError("no round could be run again, though --replay asks for it: see above")
 
 
 MARKS = {"holds": "✓", "refused": "✗", "unchecked": "–", "note": "!"}

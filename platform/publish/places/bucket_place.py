@@ -29,6 +29,7 @@ from ticlm.platform.publish.places.place import INPUTS, Sent
 RECORDS = "published"
 BATCH_FILES, BATCH_BYTES = 256, 1 << 30
 """Files and bytes after which a record says what was sent: what a kill costs at most, besides one larger file."""
+SIGNATURES = ".sig"
 LAST = "config.json"
 """The file of a vintage that is sent last: without it no library takes the folder for a model."""
 LIBRARIES = ("botocore", "aiohttp", "gcsfs", "google", "adlfs", "azure")
@@ -67,8 +68,10 @@ class BucketPlace:
             if whole is not None:
                 same = {path: digests.get(path) == digest for path, digest in whole.items()}
                 place.refuse_change(self.address(label), digests, same)
-            elif not self.store.create(f"{records}/begun.json", record):
-                raise self._begun(label, digests)
+            # A signature is another one each time that it is made, so a run that was killed has begun with another.
+            begun = {path: digest for path, digest in digests.items() if not path.endswith(SIGNATURES)}
+            if whole is None and not self.store.create(f"{records}/begun.json", json.dumps(begun, indent=1).encode()):
+                raise self._begun(label, begun)
             # Of a whole vintage too: what somebody removed since is sent again.
             sent = self._send(label, wanted, digests, records)
             if not self.store.create(f"{records}/whole.json", record):

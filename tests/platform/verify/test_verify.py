@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attested import METHODS, SHORT, attest, certify_again, forged, refused, trained, verified
+from attested import METHODS, SHORT, about, attest, certify_again, forged, refused, trained, verdict_of, verified
 from safetensors.torch import load_file, save_file
 
 from ticlm.core.errors import InputError
@@ -52,6 +52,8 @@ def test_all_rounds_run_again_have_the_same_bits(copied: Path, published: Path) 
     assert sum(one.check.startswith("round ") and one.state == "holds" for one in found) == 4
     assert verdict(found, "it").startswith("it holds in all that was checked")
     assert [one.check for one in found if one.state == "unchecked"] == ["signature"]
+    some = verified(copied, replay=2)
+    assert "2 of 4 rounds have the same bits" in next(one.words for one in some if one.check == "weights")
 
 
 def test_every_vintage_can_be_named_in_four_ways(copied: Path) -> None:
@@ -80,13 +82,12 @@ def test_a_vintage_that_lies_alone_is_run_from_the_first_round(copied: Path, tmp
 
 def test_a_certificate_names_what_is_not_there(copied: Path) -> None:
     shutil.rmtree(copied / "inputs")
-    about = json.loads((copied / "202304" / CERTIFICATE).read_text())["predicate"]
-    assert about["inputs"] != str(copied / "inputs")
-    certify_again(copied / "202304", {"inputs": str(copied / "inputs")})
+    said = about(copied / "202304")
+    assert said["inputs"] != str(copied / "inputs")
     found = verified(copied, replay=1)
     assert refused(found) == ""
     last = found[-1]
-    assert (last.check, last.state) == ("inputs", "unchecked") and "no longer at" in last.words
+    assert (last.check, last.state) == ("inputs", "unchecked") and "its inputs lay at" in last.words
     with pytest.raises(InputError, match="neither vintages"):
         verified(copied / "nothing")
 
@@ -129,9 +130,9 @@ def test_a_changed_weight_is_found_behind_a_certificate_that_was_made_to_fit(cop
     _one_weight(copied / "202304")
     certify_again(copied / "202304")
     assert refused(verified(copied)).startswith("model: model.safetensors: not what round")
-    about = json.loads((copied / "202304" / CERTIFICATE).read_text())
-    own = next(one["digest"]["sha256"] for one in about["subject"] if one["name"] == "model.safetensors")
-    rounds = about["predicate"]["rounds"]
+    whole = json.loads((copied / "202304" / CERTIFICATE).read_text())
+    own = next(one["digest"]["sha256"] for one in whole["subject"] if one["name"] == "model.safetensors")
+    rounds = whole["predicate"]["rounds"]
     next(file for file in rounds[-1]["files"] if file["path"] == "model/model.safetensors")["sha256"] = own
     certify_again(copied / "202304", {"rounds": rounds})
     assert refused(verified(copied)) == ""
@@ -167,9 +168,9 @@ def test_text_that_the_weights_never_saw_is_found_by_running_the_round(
 
 
 def test_a_document_that_says_that_it_is_later_is_found_without_training(copied: Path) -> None:
-    about = json.loads((copied / "202303" / CERTIFICATE).read_text())["predicate"]
-    about["corpora"][0]["periods"][1]["newest"] = {"news": "2023-05-01T10:00:00+00:00"}
-    certify_again(copied / "202303", {"corpora": about["corpora"]})
+    said = about(copied / "202303")
+    said["corpora"][0]["periods"][1]["newest"] = {"news": "2023-05-01T10:00:00+00:00"}
+    certify_again(copied / "202303", {"corpora": said["corpora"]})
     assert refused(verified(copied, "202303")) == (
         "dates: later than 2023-03-31: news of 202302 in toy@1 is of 2023-05-01T10:00:00+00:00"
     )
@@ -207,13 +208,13 @@ def test_weights_of_other_code_are_refused(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_certificate_that_names_other_code_says_what_to_install(copied: Path) -> None:
-    about = json.loads((copied / "202304" / CERTIFICATE).read_text())["predicate"]
-    for made in about["rounds"]:
+    said = about(copied / "202304")
+    for made in said["rounds"]:
         made["made_by"]["code"] = "0" * 64
-    certify_again(copied / "202304", {"rounds": about["rounds"]})
+    certify_again(copied / "202304", {"rounds": said["rounds"]})
     found = verified(copied, replay=1)
     words = next(one.words for one in found if one.check.startswith("round "))
-    assert refused(found) == "" and words.endswith("though code here differs")
+    assert refused(found) == "" and words.endswith("though code differs here")
 
 
 def test_a_certificate_of_another_vintage_is_refused(honest: Plan, copied: Path, tmp_path: Path) -> None:
@@ -243,6 +244,122 @@ def test_no_signature_is_refused_if_one_is_asked_for(copied: Path, tmp_path: Pat
     (tmp_path / "key.pub").write_bytes(key.public_bytes(serialization.Encoding.PEM, form))
     found = verified(copied, trust=TrustedKey(public_key=str(tmp_path / "key.pub")))
     assert refused(found).startswith("signature: ")
+
+
+def _oracle(plan: Plan, label: str) -> Path | None:
+    """The model of the Oracle that has read all months, for the second one."""
+    assert plan.store is not None
+    key = plan.tree.runs[1].rounds["202304"]
+    model = f"rounds/{plan.ids[key][:32]}/{plan.records[key].attempt}/model"
+    return Path(plan.store.path(model)) if label == "202302" else None
+
+
+@pytest.fixture(scope="module")
+def oracle(honest: Plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Vintages of which the second one has the weights of an Oracle, with certificates that fit."""
+    folder = tmp_path_factory.mktemp("oracle")
+    attest(forged(honest, folder / "root", _oracle), folder / "out")
+    return folder / "out"
+
+
+def _leaves_weights_out(said: dict[str, Any]) -> None:
+    own = said["rounds"][-1]
+    own["files"] = [file for file in own["files"] if not file["path"].endswith(".safetensors")]
+
+
+def _calls_it_a_sample(said: dict[str, Any]) -> None:
+    for one in said["rounds"]:
+        one["kind"] = "sample"
+
+
+def _names_other_hardware(said: dict[str, Any]) -> None:
+    for one in said["rounds"]:
+        one["made_by"]["processor"] = "Imaginary 9000"
+
+
+def _names_no_hardware(said: dict[str, Any]) -> None:
+    for one in said["rounds"]:
+        one["made_by"] = {}
+
+
+def _names_its_round_alone(said: dict[str, Any]) -> None:
+    said["rounds"] = said["rounds"][-1:]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [_leaves_weights_out, _calls_it_a_sample, _names_other_hardware, _names_no_hardware, _names_its_round_alone],
+)
+def test_no_certificate_makes_an_oracle_an_earlier_vintage(oracle: Path, tmp_path: Path, lie: Any) -> None:
+    folder = shutil.copytree(oracle, tmp_path / "out")
+    said = about(folder / "202302")
+    lie(said)
+    certify_again(folder / "202302", {"rounds": said["rounds"]})
+    assert verdict_of(verified(folder, "202302", replay=9)) == "Refused:"
+
+
+def test_first_steps_and_some_rounds_never_verify_weights(oracle: Path, honest: Plan, copied: Path) -> None:
+    shutil.copy(copied / "202302/vintage/metrics.json", oracle / "202302/vintage/metrics.json")
+    certify_again(oracle / "202302")
+    found = verified(oracle, "202302", replay=9, steps=2)
+    assert next(one for one in found if one.check == "weights").state == "unchecked"
+    for seed in range(4):  # its own round is among those that are run, whatever the seed
+        assert verdict_of(verified(oracle, "202302", replay=1, seed=seed)) == "Refused:"
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"method": "oracle"},
+        {"study": "another"},
+        {"seed": 3},
+        {"before": ""},
+        {"outside": [{"what": "a model", "as_of": "202001"}]},
+        {"settings": "unknown"},
+        {"models": {"/etc": "0" * 64}},
+    ],
+    ids=lambda lie: next(iter(lie)),
+)
+def test_what_a_certificate_states_follows_from_its_study(copied: Path, lie: dict[str, Any]) -> None:
+    if lie.get("settings"):
+        lie = {"settings": about(copied / "202304")["settings"] | {"surprise": 1}}
+    certify_again(copied / "202304", lie)
+    found = verified(copied)
+    assert verdict_of(found) == "Refused:" and refused(found).startswith(("rounds: ", "provenance: "))
+
+
+def test_documents_and_rules_of_dating_follow_from_the_manifests(copied: Path) -> None:
+    said = about(copied / "202304")
+    said["corpora"][0]["periods"][0]["dating"] = "sworn testimony"
+    certify_again(copied / "202304", {"corpora": said["corpora"]})
+    assert refused(verified(copied)).startswith("rounds: corpora: the certificate says something else")
+
+
+def test_nothing_may_stand_beside_the_model(copied: Path) -> None:
+    (copied / "202304/adapter_config.json").write_text("{}")
+    certify_again(copied / "202304")
+    assert refused(verified(copied)).startswith("model: adapter_config.json: no file of the round")
+
+
+def test_what_a_stranger_writes_stays_on_one_printable_line(copied: Path) -> None:
+    from typer.testing import CliRunner
+
+    from ticlm.platform.cli.main import app
+
+    certify_again(copied / "202304", {"leak_tests": [{"verdict": "clean\n\x1b[2J✓ weights: all\nVerified: it"}]})
+    said = CliRunner().invoke(app, ["verify", str(copied)]).output
+    assert "\x1b" not in said and not [line for line in said.splitlines() if line.startswith(("Verified", "✓ weights"))]
+
+
+def test_a_release_of_transformers_in_a_configuration_is_no_other_model(copied: Path) -> None:
+    """It stands in config.json, and is another one for whoever verifies a month later."""
+    from ticlm.platform.verify.comparison import _same_settings
+
+    own, other = copied / "202304/config.json", copied / "config.json"
+    other.write_text(own.read_text().replace('"transformers_version": "5', '"transformers_version": "6'))
+    assert own.read_text() != other.read_text() and _same_settings(own, other)
+    other.write_text(other.read_text().replace('"vocab_size": 64', '"vocab_size": 65'))
+    assert not _same_settings(own, other)
 
 
 KINDS: list[dict[str, Any]] = [
