@@ -123,7 +123,8 @@ class RoundMade(Settings):
     id: Sha256
     kind: Literal["round", "average", "sample"]
     """`round`, `average` of rounds, or `sample` of rows."""
-    period: PeriodName
+    period: Annotated[Label, Field(pattern=r"^[A-Za-z0-9.-]+$")]
+    """Its period; `outside` for a model whose date is not known."""
     needs: tuple[Sha256, ...]
     """Ids of the rounds that it starts from."""
     steps: int

@@ -140,7 +140,7 @@ def _apart(again: Again, path: str, published: Path) -> float:
         float((value.double() - (old[name].double() if name in old else 0)).square().sum())
         for name, value in mine.items()
     )
-    return (far / max(moved, 1e-30)) ** 0.5
+    return float((far / max(moved, 1e-30)) ** 0.5)
 
 
 def _same_settings(mine: Path, published: Path | None) -> bool:

@@ -82,13 +82,13 @@ def _located(address: str, label: str) -> tuple[Place | None, str]:
             return place_of(name.repository, "folders"), name.subfolder
         if name.revision:
             return place_of(name.repository), name.revision
-        own = _by_layout(name.repository)
-        if own.labels():
-            return own, label
+        there = _by_layout(name.repository)
+        if there.labels():
+            return there, label
         found = AT_END.search(name.repository)
         if found is not None and is_label(found[1]):
             return place_of(name.repository[: found.start()], "repositories"), found[1]
-        return own, label
+        return there, label
     if not _is_vintage(address):
         store = Store(address)
         if not store.exists(INDEX):

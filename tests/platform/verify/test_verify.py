@@ -417,3 +417,21 @@ def test_a_vintage_of_a_model_that_exists_runs_again_from_its_copy(honest: Plan,
     shutil.rmtree(tmp_path / "out/inputs/models")
     words = next(one.words for one in verified(tmp_path / "out") if one.check == "inputs")
     assert "which the study starts from, is not among the inputs" in words
+
+
+def test_a_model_of_an_unknown_date_is_named(honest: Plan, tmp_path: Path) -> None:
+    from finished import run
+    from toys import build_toy_corpus, make_toy_study
+
+    key = honest.tree.runs[0].rounds["202302"]
+    assert honest.store is not None
+    folder = f"rounds/{honest.ids[key][:32]}/{honest.records[key].attempt}/model"
+    shutil.copytree(Path(honest.store.path(folder)), tmp_path / "base")
+    build_toy_corpus(tmp_path / "root/corpora/toy@1")
+    model = {"kind": "folder", "path": str(tmp_path / "base"), "as_of": "outside"}
+    changes = {"model": model, "initial": {"budget": 0, "schedule": {"kind": "constant", "max_rate": 1e-3}}}
+    plan = run(make_toy_study(methods=METHODS[:1], **changes), tmp_path / "root")
+    attest(plan, tmp_path / "out")
+    found = verified(tmp_path / "out", replay=2)
+    assert refused(found) == ""
+    assert next(one.words for one in found if one.check == "outside").endswith("as of outside")
