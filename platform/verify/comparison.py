@@ -29,7 +29,7 @@ CATCHES = "weights that came of other text, of another order, of more training, 
 
 
 @dataclass(frozen=True)
-class Again:
+class RanAgain:
     """A round that was run again: its record, where its files lie, and where those that it started from do."""
 
     name: str
@@ -41,7 +41,7 @@ class Again:
     seconds: float
 
 
-def compared(again: Again, published: Callable[[str], Path | None]) -> Checked:
+def compared(again: RanAgain, published: Callable[[str], Path | None]) -> Checked:
     """Say whether a round that was run again left what was published: `published` finds a file by its path."""
     wanted = {file.path: file.sha256 for file in again.made.files if file.path.startswith(LEFT)}
     mine = {file.path: file.sha256 for file in again.record.files if file.path.startswith(LEFT)}
@@ -105,7 +105,7 @@ def within(mine: Mapping[str, Any], theirs: Mapping[str, Any], steps: int, compu
 
 
 def _tolerated(
-    again: Again, published: Callable[[str], Path | None], other: Sequence[str], wrong: Sequence[str]
+    again: RanAgain, published: Callable[[str], Path | None], other: Sequence[str], wrong: Sequence[str]
 ) -> Checked:
     """Compare a round that was run on other hardware to tolerances: its first losses, and its weights."""
     theirs, mine = published(paths.METRICS), again.folder / paths.METRICS
@@ -125,7 +125,7 @@ def _tolerated(
     return Checked(again.name, "unchecked", f"{words}the way that the round moved them; plausible, and not proven")
 
 
-def _apart(again: Again, path: str, published: Path) -> float:
+def _apart(again: RanAgain, path: str, published: Path) -> float:
     """Return how far the published weights of a file are from those that were made here, as a share of how far the
     round moved them; of the weights themselves, if it started from none."""
     from safetensors.torch import load_file

@@ -35,7 +35,7 @@ from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.resources import Cadence
 from ticlm.platform.study.stored_rounds import attempts
 from ticlm.platform.study.work import ChainWork, work_of
-from ticlm.platform.verify.comparison import CATCHES, LEFT, Again, compared, compared_steps, metrics_of
+from ticlm.platform.verify.comparison import CATCHES, LEFT, RanAgain, compared, compared_steps, metrics_of
 from ticlm.platform.verify.finding import Checked, first_of
 from ticlm.platform.verify.inputs_at import InputsGone
 from ticlm.platform.verify.opened import OpenedVintage, read_certificate
@@ -130,7 +130,7 @@ class Replayer:
         else:
             here = Path(self._store.path(paths.attempt(folder, record.attempt)))
             took = time.monotonic() - began
-            again = Again(name, made, record, here, self._start(made), compute, took)
+            again = RanAgain(name, made, record, here, self._start(made), compute, took)
             told = compared(again, lambda path: self._published_path(made, path))
         if self._is_published(made):  # later rounds start from what was published, not from what rounds otherwise here
             self._forget(made)
