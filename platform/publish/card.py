@@ -47,9 +47,10 @@ def card(about: VintageCertificate, report: Report, address: str, base: str) -> 
 
 def _paragraphs(about: VintageCertificate, report: Report, address: str, base: str) -> Iterator[str]:
     yield f"# {about.study}, {about.method}: vintage {about.vintage}"
+    start = "It goes on from a model from outside (below), whose date nothing here confirms. " if about.models else ""
     yield (
         f"A language model that was trained on text dated up to {about.cutoff}, and on no text that is dated later. "
-        "What it read, and how that was dated, is in `vintage/certificate.json`."
+        f"{start}What it read, and how that was dated, is in `vintage/certificate.json`."
     )
     yield "## Check it"
     again = " --replay 1" if about.inputs else ""
