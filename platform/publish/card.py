@@ -34,7 +34,7 @@ def card(about: VintageCertificate, report: Report, address: str, base: str) -> 
     head: dict[str, Any] = {
         "library_name": "transformers",
         "pipeline_tag": "text-generation",
-        "license": about.licence or "other",
+        "license": about.licence or "unknown",
         "tags": ["ticlm", "vintage", f"knowledge-cutoff:{month}"],
     }
     if about.place.startswith(HUB) and base:  # a folder of this machine is no model that a hub could show
@@ -57,7 +57,8 @@ def _paragraphs(about: VintageCertificate, report: Report, address: str, base: s
     yield (
         f"```\npip install 'ticlm[vintages]'\nticlm verify {address}{again}\n```\n\nThis compares every file with the "
         "certificate, and the certificate with itself"
-        + ("; then it trains one of its rounds again and compares the weights bit by bit." if again else ".")
+        + ("; then it trains its last round again and compares the weights bit by bit." if again else ".")
+        + " If it is signed, add `--public-key FILE`, with a key that you have from elsewhere."
     )
     yield "## What it read"
     yield markdown(_read(about))
@@ -85,6 +86,10 @@ def limits(about: VintageCertificate) -> list[str]:
         lines.append(f"It was made by code of its publisher's own ({', '.join(about.own_code)}), which others lack.")
     if not about.inputs:
         lines.append("Its inputs are not published: its rounds cannot be run again by others.")
+    if not about.leak_tests:
+        lines.append("It was not asked about facts that changed after its date.")
+    lines.append("Scores on later text were computed afterwards; they, and this card, are the words of its publisher.")
+    lines.append("How the settings of the training were chosen is not stated: maybe with later text in sight.")
     lines.append("A model may be wrong, and repeats what stood in its text.")
     return lines
 
@@ -103,7 +108,10 @@ def _read(about: VintageCertificate) -> TextTable:
         if len(own) > READ_SHOWN:
             rows.insert(0, TextLine((f"{len(own) - READ_SHOWN} periods before",), (TextCell("…"),) * 5))
     columns = ("tokens", "documents", "last day", "newest document", "pieces that look later")
-    notes = ("Tokens are those of the period's training rows, of which a round draws a part.",)
+    notes = (
+        "Tokens are those of the period's training rows, of which a round draws a part. Days end at midnight, UTC. "
+        "What looks later is counted in the vintage of its own period.",
+    )
     return TextTable("", ("Period",), columns, tuple(rows), notes)
 
 

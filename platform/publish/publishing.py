@@ -121,7 +121,8 @@ def _write(folder: Path, one: VintageLineage, place: Place, report: Report, requ
         release=_release(),
     )
     base = place.address(about.before) if about.before else _initial(one)
-    dataset = about.inputs.removeprefix(HUB) or paths.corpus_id(one.plan.study.corpus)
+    is_on_hub = about.inputs.startswith(HUB)
+    dataset = about.inputs.removeprefix(HUB) if is_on_hub else paths.corpus_id(one.plan.study.corpus)
     names = vintage_folder.VintageNames(place.address(one.label), base, dataset)
     vintage_folder.write(folder, one, about, report, names)
     if request.signer is not None:

@@ -132,7 +132,8 @@ def dates(vintage: OpenedVintage) -> Iterator[Checked]:
     if late:
         yield Checked("dates", "refused", f"later than {cutoff}: {first_of(late)}")
         return
-    told = f"{len(reads)} sources of text, none later than {cutoff}"
+    periods = {source.split("/")[1] for source in reads}
+    told = f"text of {len(periods)} period{'s' * (len(periods) != 1)} is read, none of it dated later than {cutoff}"
     yield Checked("dates", "holds", told, "a period, or text by its stated date, that is later than the vintage")
     later = [f"{one.what}, as of {one.as_of}" for one in about.outside if _is_later(one.as_of, cutoff)]
     if later:

@@ -53,7 +53,7 @@ def compared(again: RanAgain, published: Callable[[str], Path | None]) -> Checke
     other = differences(again.made.made_by)
     if not wrong:
         words = f"run again in {again.seconds:.0f} s, with the same bits in {len(wanted)} files"
-        words += f", though {first_of(other)} differ{'s' * (len(other) == 1)} here" if other else ""
+        words += f"; {first_of(other)}: another version here, which gives the same bits" if other else ""
         return Checked(again.name, "holds", words, CATCHES)
     if not other:
         words = f"run again by the same code and hardware, other bits: {first_of(wrong)}"
@@ -92,7 +92,7 @@ def differences(by: MadeBy) -> list[str]:
     if not by.code:
         return ["code or hardware, which its record does not name"]
     here = this_machine()
-    found = [name for name in MACHINE if getattr(by, name) != here[name]]
+    found = [name for name in MACHINE if getattr(by, name) not in ("", here[name])]
     # Kernels of a GPU may add in any order: not even the same one promises the same bits.
     return [*found, f"hardware ({by.gpu or by.device})"] if by.device != "cpu" else found
 

@@ -27,14 +27,16 @@ def first_of(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + more
 
 
-def verdict(findings: Sequence[Checked], vintage: str) -> str:
-    """Return in one sentence what came of all checks."""
+def verdict(findings: Sequence[Checked], vintage: str, cutoff: str) -> str:
+    """Return in one sentence what came of all checks of a vintage, which a reader may file without the rest."""
     refused = [one for one in findings if one.state == "refused"]
     if refused:
-        more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
+        more = f"; and {len(refused) - 1} more" if len(refused) > 1 else ""
         return f"Refused: {vintage} is not what its certificate says ({refused[0].check}: {refused[0].words}{more})."
-    left = [one.check for one in findings if one.state == "unchecked"]
-    held = [one.check for one in findings if one.state == "holds"]
+    held = ", ".join(dict.fromkeys(one.check for one in findings if one.state == "holds"))
+    left = [f"{one.check} ({one.words})" for one in findings if one.state == "unchecked"]
     if not left:
-        return f"Verified: {vintage} is what its certificate says ({', '.join(held)})."
-    return f"{vintage} holds in all that was checked ({', '.join(held)}); not checked: {', '.join(left)}."
+        return (
+            f"Verified: {vintage} is what its certificate says, and read nothing that is dated after {cutoff} ({held})."
+        )
+    return f"Not refused: {vintage} holds in all that was checked ({held}). Not checked: {'; '.join(left)}."

@@ -93,5 +93,6 @@ def inputs_at(named: str, stated: Sequence[str], place: Place | None, folder: Pa
     if not where:
         raise InputsGone("its inputs were not published; name those that you have: --inputs FOLDER")
     if not where.startswith(REMOTE):  # what a stranger's certificate names on this machine is none of its business
-        raise InputsGone(f"its inputs lay at {where} when it was published; name a copy: --inputs FOLDER")
+        told = f"its inputs lay at {where} when it was published, which is opened only if you name it"
+        raise InputsGone(f"{told}: --inputs FOLDER")
     return PublishedInputs(where, folder)

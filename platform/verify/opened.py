@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -35,6 +36,13 @@ class OpenedVintage:
     place: Place | None
     statement: InTotoStatement
     certificate: VintageCertificate
+
+    @property
+    def told(self) -> str:
+        """What it is, for a reader who sees nothing else: study, method, period, and the hash of its certificate."""
+        about = self.certificate
+        sha256 = hashlib.sha256((self.folder / CERTIFICATE).read_bytes()).hexdigest()
+        return f"{about.study}/{about.method} {about.vintage} (certificate {sha256[:16]})"
 
     @cached_property
     def index(self) -> dict[str, Any]:
@@ -98,7 +106,7 @@ def _located(address: str, label: str) -> tuple[Place | None, str]:
     parent, _, own = folder.rpartition("/")
     if parent and is_label(own) and Store(parent).exists(INDEX):
         return place_of(parent), own
-    return None, ""
+    return None, own if is_label(own) else ""  # a folder that is called as another vintage is, is no such vintage
 
 
 def _by_layout(repository: str) -> Place:

@@ -75,6 +75,7 @@ def again(about: VintageCertificate, inputs: PublishedInputs, root: Path) -> tup
     held = Checked("rounds", "holds", words, catches)
     outside = [f"{one.what}, as of {one.as_of}" if one.as_of else one.what for one in about.outside]
     told = [Checked("outside", "note", f"from outside, as its publisher declares: {line}") for line in outside]
+    told = told or [Checked("outside", "holds", "nothing came from outside the timeline")]
     return [*findings, held, *told], Recomputed(plan, key_of, root, inputs)
 
 

@@ -78,14 +78,20 @@ class Replayer:
         for made in chosen:
             told.append(self.replay(made, steps))
             yield told[-1]
-        whole, count = len(self.about.rounds), sum(one.state == "holds" for one in told)
+        held = {one.check for one in told if one.state == "holds"}
+        left = [one for one in self.about.rounds if self._name(one) not in held]
         if steps is not None:
-            yield Checked("weights", "unchecked", "only first steps were run: no weights were compared", CATCHES)
-        elif count < whole:
-            words = f"{count} of {whole} rounds have the same bits; one forged round of the others was not looked for"
+            yield Checked("weights", "unchecked", "only first steps were run, so none were compared", CATCHES)
+        elif left:
+            periods = left[0].period if len(left) == 1 else f"{left[0].period} … {left[-1].period}"
+            words = f"{len(left)} of {len(self.about.rounds)} rounds were not run again, {periods}"
             yield Checked("weights", "unchecked", words, CATCHES)
         else:
-            yield Checked("weights", "holds", f"all {whole} rounds have the same bits", CATCHES)
+            yield Checked("weights", "holds", f"all {len(self.about.rounds)} rounds have the same bits", CATCHES)
+
+    @staticmethod
+    def _name(made: RoundMade) -> str:
+        return f"round {made.id[:12]} at {made.period}"
 
     def chosen(self, number: int, seed: int) -> list[RoundMade]:
         """Return the vintage's own round and others at random, in their order; the same for the same seed."""
@@ -104,7 +110,7 @@ class Replayer:
 
     def replay(self, made: RoundMade, steps: int | None) -> Checked:
         """Run a round again, or only its first steps, and compare what comes of it."""
-        name = f"round {made.id[:12]} at {made.period}"
+        name = self._name(made)
         if made.made_by.device == "cuda" and not torch.cuda.is_available():
             return Checked(name, "unchecked", "it was made on a GPU, and there is none here")
         spec = self.of.plan.tree.rounds[self.of.keys[made.id]]

@@ -44,6 +44,7 @@ def findings(vintage: OpenedVintage, request: VerifyRequest, say: Say) -> Iterat
         held.append(found.state != "refused")
         yield found
     if not all(held):
+        yield Checked("inputs", "unchecked", "not looked at, because of the above", CATCHES)
         return
     with ExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ticlm-verify-")))
@@ -53,7 +54,8 @@ def findings(vintage: OpenedVintage, request: VerifyRequest, say: Say) -> Iterat
             inputs = inputs_at(request.inputs, stated, place, root / "fetched")
             yield from _of_inputs(vintage, request, inputs, root / "root", say, stack)
         except InputsGone as error:
-            yield Checked("inputs", "unchecked", f"{error}; files, signature and stated dates were checked", CATCHES)
+            words = f"{error}; so manifests, rounds, rows, lint and weights were not checked"
+            yield Checked("inputs", "unchecked", words, CATCHES)
 
 
 CATCHES = "text, rounds or weights that are not those of the certificate"
@@ -112,7 +114,7 @@ def _of_lint(vintage: OpenedVintage, again: recomputed.Recomputed) -> Iterator[C
         words = f"stated are {told}; there are {found['flagged']} of {found['texts']}"
         yield Checked("leak lint", "refused", words)
         return
-    yield Checked("leak lint", "holds", told, "text that says of itself that it is later than its date")
+    yield Checked("leak lint", "holds", told, f"text of {label} that says of itself that it is later")
 
 
 def _sources(again: recomputed.Recomputed) -> list[Source]:

@@ -120,7 +120,7 @@ def about(folder: Path) -> dict[str, Any]:
 
 
 def verdict_of(found: list[Checked]) -> str:
-    return verdict(found, "it").partition(" ")[0]
+    return verdict(found, "it", "then").partition(" ")[0]
 
 
 def _sha256(file: Path) -> str:

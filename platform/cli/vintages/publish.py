@@ -73,11 +73,20 @@ def publish(
         console().print(line, soft_wrap=True, markup=False)
 
     request = PublishRequest(with_inputs=with_inputs, licence=licence, signer=signer)
-    _published(made, StudyRequest(study, (*(set_ or ()),), root), (name, seed), place, request, lint, say)
-    if signer is None:
-        say("not signed: --private-key FILE signs, so that readers know whose they are")
-    if not with_inputs:
-        say("inputs are not published: nobody can run rounds again (--with-inputs)")
+    newest = _published(made, StudyRequest(study, (*(set_ or ()),), root), (name, seed), place, request, lint, say)
+    _tell(place.address(newest), signer is not None, with_inputs, say)
+
+
+def _tell(address: str, is_signed: bool, with_inputs: bool, say: Callable[[str], None]) -> None:
+    """Say what readers can check of what was published, and how."""
+    say("signed" if is_signed else "not signed: --private-key FILE signs, so that readers know whose they are")
+    say(
+        "the training rows are published too, and anybody can read their text"
+        if with_inputs
+        else "inputs are not published: nobody can run rounds again (--with-inputs)"
+    )
+    more = " --public-key FILE" * is_signed + " --replay 1" * with_inputs
+    say(f"check it: ticlm verify {address}{more}")
 
 
 def _published(
@@ -88,8 +97,8 @@ def _published(
     request: PublishRequest,
     lint: bool,
     say: Callable[[str], None],
-) -> None:
-    """Publish the vintages of a run (its method and seed) of a plan, and say what was done."""
+) -> str:
+    """Publish the vintages of a run (its method and seed) of a plan, say what was done, and return the newest one."""
     from ticlm.core.lease import lease
     from ticlm.platform.cli.vintages.stated import leak_tests, linted
     from ticlm.platform.publish.lineage import lineages
@@ -110,6 +119,7 @@ def _published(
     left = sum(not made.done(key) for key in found[0].run.rounds.values())
     if left:
         say(f"{left} periods of {run[0]} are not trained yet")
+    return found[-1].label
 
 
 def _layout(text: str) -> Layout:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Annotated
 
 import typer
 
-from ticlm.core.errors import InputError, RunError
+from ticlm.core.errors import InputError
 from ticlm.core.quantities import printable
 from ticlm.platform.cli.options import Json
 
@@ -20,9 +21,9 @@ def verify(
         str, typer.Option("--vintage", metavar="LABEL", help="Which of several vintages; the newest by default.")
     ] = "",
     inputs: Annotated[
-        str, typer.Option(metavar="PLACE", help="Where its inputs lie, if not where its certificate says.")
+        str, typer.Option(metavar="PLACE", help="Where its inputs lie, if not beside it, on a hub or in a bucket.")
     ] = "",
-    replay: Annotated[int, typer.Option(metavar="N", min=0, help="Run N random rounds again.")] = 0,
+    replay: Annotated[int, typer.Option(metavar="N", min=0, help="Run N rounds again: its own, then others.")] = 0,
     steps: Annotated[int | None, typer.Option(metavar="K", min=1, help="Run only the first K steps of each.")] = None,
     seed: Annotated[int | None, typer.Option(help="Which random rounds; by default nobody knows beforehand.")] = None,
     public_key: Annotated[str | None, typer.Option(metavar="FILE", help="Key whose signature counts (PEM).")] = None,
@@ -56,18 +57,28 @@ def verify(
         for one in findings(found, request, say):
             said.append(one)
             say(f"{MARKS[one.state]} {one.check}: {one.words}")
-        end = verdict(said, found.name)
+        end = verdict(said, found.told, found.certificate.cutoff)
+    ran = any(one.state == "holds" and one.check.startswith("round ") for one in said)
+    if replay and not ran and not any(one.state == "refused" for one in said):
+        end += " No round could be run again, though --replay asks for it."
     if as_json:
         rows = [vars(one) for one in said]
         print(json.dumps({"vintage": found.name, "verdict": end, "findings": rows}, indent=2, ensure_ascii=False))
-    caught = list(dict.fromkeys(one.catches for one in said if one.state == "holds" and one.catches))
-    if caught:
-        say(f"this would have caught: {'; '.join(caught)}")
+    for line in dict.fromkeys(one.catches for one in said if one.state == "holds" and one.catches):
+        say(f"  would have been found: {line}")
     say(end)
-    if any(one.state == "refused" for one in said):
+    say(f"Checked on {date.today()} by ticlm {_release()}.")
+    if any(one.state == "refused" for one in said) or (replay and not ran):
         raise typer.Exit(1)
-    if replay and not any(one.state == "holds" and one.check.startswith("round ") for one in said):
-        raise RunError("no round could be run again, though --replay asks for it: see above")
+
+
+def _release() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("ticlm")
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 MARKS = {"holds": "✓", "refused": "✗", "unchecked": "–", "note": "!"}
