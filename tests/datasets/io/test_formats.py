@@ -197,8 +197,8 @@ def arrow(file: bool) -> bytes:
     [
         ("a.json", json.dumps(ROWS, indent=2)),
         ("a.json", "\n".join(map(json.dumps, ROWS))),
-        ("a.json.gz", gzip.compress(json.dumps(ROWS).encode())),
-        ("a.json.gz", gzip.compress("\n".join(map(json.dumps, ROWS)).encode())),
+        ("a.json.gz", gzip.compress(json.dumps(ROWS).encode(), mtime=0)),
+        ("a.json.gz", gzip.compress("\n".join(map(json.dumps, ROWS)).encode(), mtime=0)),
         ("a.arrow", arrow(True)),
         ("a.arrow", arrow(False)),
     ],
@@ -210,7 +210,7 @@ def test_json_of_both_kinds_and_arrow_of_both_kinds_are_records(name: str, conte
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("a.json", json.dumps(ROWS)[:-20]), ("a.json.gz", gzip.compress(json.dumps(ROWS).encode())[:-20])],
+    [("a.json", json.dumps(ROWS)[:-20]), ("a.json.gz", gzip.compress(json.dumps(ROWS).encode(), mtime=0)[:-20])],
 )
 def test_an_array_that_is_cut_off_ends_there_and_says_so(name: str, content: str, tmp_path: Path) -> None:
     assert of(read(written(tmp_path, name, content))[-1]) == ("broken file",)
