@@ -10,11 +10,10 @@ import typer
 
 from ticlm.core.errors import InputError
 from ticlm.platform.cli.options import Root, Sets, absolute, plan_of, stored
-from ticlm.platform.publish.places.place import Layout
 
 if TYPE_CHECKING:
     from ticlm.platform.publish.forms.signers import AnySigner
-    from ticlm.platform.publish.places.place import Place
+    from ticlm.platform.publish.places.place import Layout, Place
     from ticlm.platform.publish.publishing import PublishRequest
     from ticlm.platform.results.setup import StudyRequest
     from ticlm.platform.study.plan import Plan
@@ -124,6 +123,8 @@ def _published(
 
 def _layout(text: str) -> Layout:
     """Return a layout. Raises InputError if there is none of this name."""
+    from ticlm.platform.publish.places.place import Layout  # loads pydantic, for which --help need not wait
+
     layouts: dict[str, Layout] = {name: name for name in get_args(Layout)}
     if text not in layouts:
         raise InputError(f"--layout must be one of {', '.join(layouts)}, got {text}")
