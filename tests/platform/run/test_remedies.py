@@ -30,6 +30,10 @@ BUILD = "every test of a build follows it"
 WAIT = "a second run waits for the first to end"
 NEWS = "news of what the program does itself"
 LOST = "tests/datasets/corpus/test_lost_periods.py"
+VINTAGES = (
+    "tests/platform/publish/places/test_kills.py::test_a_hub_never_has_half_a_vintage",
+    "tests/platform/publish/places/test_kills.py::test_a_folder_and_a_bucket_never_have_half_a_vintage",
+)
 OUTSIDE = "it is done outside: a disk, a cluster, a download, or files of the user's"
 
 TABLE = {
@@ -233,6 +237,33 @@ TABLE = {
     "{}: {} is not over: it ends on {}; append it then": (
         "tests/platform/cli/building/test_append.py::test_a_file_of_another_time_is_refused_in_one_line"
     ),
+    " No round could be run again, though --replay asks for it.": NEWS,
+    "; then it trains its last round again and compares the weights bit by bit.": NEWS,
+    "Its inputs are not published: its rounds cannot be run again by others.": NEWS,
+    "Run N rounds again: its own, then others.": NEWS,
+    "a period that was built again, a document that was added or dropped, a date that was changed": NEWS,
+    "inputs are not published: nobody can run rounds again (--with-inputs)": NEWS,
+    "run again by the same code and hardware, other bits: {}": NEWS,
+    "run again in {} s, with the same bits in {} files": NEWS,
+    "running again (--seed {}): {}": NEWS,
+    "sampled again: the same rows in {} files": NEWS,
+    "{} of {} rounds were not run again, {}": NEWS,
+    "no round was run again: --replay 1 does": (
+        "tests/platform/verify/test_verify.py::test_all_rounds_run_again_have_the_same_bits"
+    ),
+    "{}: install that, and try again": OUTSIDE,
+    "{} stands with another {} than round {} of this root: its period was built again, or the study changed; "
+    "a published vintage never changes, so publish to another name": (
+        "tests/platform/publish/test_publishing.py::test_a_period_that_was_built_again_is_refused"
+    ),
+    "free some space or publish to another folder, then run the same command again": OUTSIDE,
+    "the same command goes on from where it stopped": VINTAGES,
+    "{}/{}/{}: not there as it was sent; run the same command again": VINTAGES,
+    "{}: begun with other files ({} differs) and not whole: another run sends them now, or one was broken off; if none "
+    "runs, remove {}, then run the same command again": VINTAGES,
+    "{}: changed while it was published; run it again": VINTAGES,
+    "{}: changed while it was published; run the same command again": VINTAGES,
+    "{}: the hub does not hold what was sent; run the same command again": VINTAGES,
 }
 
 REMEDY = re.compile(
