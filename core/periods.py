@@ -197,6 +197,11 @@ def span(text: str) -> tuple[date, date]:
     return start, end
 
 
+def last_day(label: str) -> date:
+    """Return the last day of a period. Raises ValueError as `span` does."""
+    return span(label)[1] - timedelta(days=1)
+
+
 def require_past(what: str, trained: str, reads: str) -> None:
     """Raise FutureMonthError if the period `reads` ends after the period `trained`; `what` would read it there.
 

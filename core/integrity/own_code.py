@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -22,6 +23,14 @@ def code_hash() -> str:
         for name, file in sorted(_modules(package.joinpath(*folder.split("/")), f"{folder}/"), key=lambda one: one[0]):
             digest.update(name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def release(package: str = "ticlm") -> str:
+    """Return the release of a package that is installed; empty for a checkout on the path."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def _modules(folder: Traversable, above: str) -> Iterator[tuple[str, Traversable]]:

@@ -101,8 +101,8 @@ def _read(about: VintageCertificate) -> TextTable:
         own = [one for one in corpus.periods if f"{corpus.id}/{one.label}/train" in _read_sources(about)]
         for one in own[-READ_SHOWN:]:
             newest = max(one.newest.values(), default="")[:10] or "not recorded"
-            found = about.lint.get(one.label, {})
-            lint = f"{found['flagged']} of {found['texts']}" if found else "–"
+            found = about.lint.get(one.label)
+            lint = f"{found.flagged} of {found.texts}" if found else "–"
             cells = (count(one.tokens), f"{one.documents:,}", one.last_day, newest, lint)
             rows.append(TextLine((one.label,), tuple(map(TextCell, cells))))
         if len(own) > READ_SHOWN:

@@ -18,6 +18,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import StoredFile
 from ticlm.core.periods import Label, span
 from ticlm.core.settings import Settings
+from ticlm.datasets.lint.report import PeriodLint
 
 PREDICATE = "urn:ticlm:vintage/v1"
 """Type of the predicate; a number behind it that is higher belongs to a later release."""
@@ -181,7 +182,7 @@ class VintageCertificate(Settings):
     rounds: tuple[RoundMade, ...]
     """All rounds on the way to it, parents before children; the last one is its own."""
     tune_losses: tuple[TuneLosses, ...] = ()
-    lint: dict[str, Any] = Field(default_factory=dict)
+    lint: dict[str, PeriodLint] = Field(default_factory=dict)
     """Period -> how many pieces of its training text look later than their date (`ticlm data lint`)."""
     lint_rules: str = ""
     """Hash of the rules and tables that found them; empty: the text was not looked through."""

@@ -12,7 +12,7 @@ from ticlm.core import hub, paths
 from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import Record
 from ticlm.core.mixture import Source
-from ticlm.core.periods import span
+from ticlm.core.periods import last_day, span
 from ticlm.core.settings import parse
 from ticlm.methods.method import Joint, OracleSeries
 from ticlm.platform.publish.certificate import (
@@ -52,7 +52,7 @@ class VintageLineage:
     @property
     def cutoff(self) -> str:
         """The last day of its period, YYYY-MM-DD."""
-        return _last_day(self.label)
+        return str(last_day(self.label))
 
     @property
     def before(self) -> str:
@@ -161,7 +161,7 @@ class VintageLineage:
                     PeriodRead(
                         label=label,
                         first_day=str(manifest.period.start),
-                        last_day=_last_day(label),
+                        last_day=str(last_day(label)),
                         documents=train.documents,
                         rows=train.rows,
                         tokens=train.tokens,
@@ -260,12 +260,6 @@ def outside_of(plan: Plan) -> tuple[OutsideInput, ...]:
 def _outside(line: str) -> OutsideInput:
     what, _, as_of = line.rpartition(", as of ")
     return OutsideInput(what=what or line, as_of=as_of if what else "")
-
-
-def _last_day(label: str) -> str:
-    from datetime import timedelta
-
-    return str(span(label)[1] - timedelta(days=1))
 
 
 def _is_own(spec: Round) -> bool:

@@ -10,12 +10,13 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from ticlm.core import hub, paths
 from ticlm.core.errors import InputError
+from ticlm.core.integrity import own_code
+from ticlm.datasets.lint.report import PeriodLint
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.publish import vintage_folder
 from ticlm.platform.publish.forms.documents import read_object, to_bytes
@@ -39,7 +40,7 @@ class PublishRequest:
     """Whether the training rows are published too, which anybody can turn back into text."""
     licence: str = ""
     signer: AnySigner | None = None
-    lint: Mapping[str, Any] = field(default_factory=dict)
+    lint: Mapping[str, PeriodLint] = field(default_factory=dict)
     """Period -> what the leak lint found in its training text."""
     lint_rules: str = ""
     leak_tests: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
@@ -118,7 +119,7 @@ def _write(folder: Path, one: VintageLineage, place: Place, report: Report, requ
         leak_tests=tuple(dict(test) for test in request.leak_tests.get(one.label, ())),
         inputs=inputs_of(place) if request.with_inputs else "",
         licence=request.licence,
-        release=_release(),
+        release=own_code.release(),
     )
     base = place.address(about.before) if about.before else _initial(one)
     is_on_hub = about.inputs.startswith(HUB)
@@ -127,14 +128,6 @@ def _write(folder: Path, one: VintageLineage, place: Place, report: Report, requ
     vintage_folder.write(folder, one, about, report, names)
     if request.signer is not None:
         sign(folder, request.signer)
-
-
-def _release() -> str:
-    """Return the release of this package; empty for a checkout that is not installed."""
-    try:
-        return version("ticlm")
-    except PackageNotFoundError:
-        return ""
 
 
 def _initial(one: VintageLineage) -> str:

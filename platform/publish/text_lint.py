@@ -6,19 +6,18 @@ own shards, whatever else the corpus holds, and a vintage of a later date states
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus
+    from ticlm.datasets.lint.report import PeriodLint
 
 
-def lint_of(corpus: Corpus, label: str) -> dict[str, Any]:
-    """Return how many pieces of the training text of a period there are (`texts`), how many look later than their date
-    (`flagged`), and how many of these by each rule (`by_rule`)."""
+def lint_of(corpus: Corpus, label: str) -> PeriodLint:
+    """Return how many pieces of the training text of a period look later than their date, and by which rules."""
     from ticlm.datasets.lint.corpora import lint_corpus
 
-    found = lint_corpus(corpus, [label], splits=("train",)).summary()
-    return dict(found.get(label, {"texts": 0, "flagged": 0, "by_rule": {}}))
+    return lint_corpus(corpus, [label], splits=("train",)).total
 
 
 def rules() -> str:

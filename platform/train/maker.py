@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import platform
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from ticlm.core.integrity.own_code import code_hash
+from ticlm.core.integrity.own_code import code_hash, release
 from ticlm.platform.models import compiled
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.work import ChainWork
@@ -37,10 +36,10 @@ def this_machine() -> dict[str, str]:
     """Return the code, the libraries and the processor of this process."""
     return {
         "code": code_hash(),
-        "ticlm": _release("ticlm"),
+        "ticlm": release("ticlm"),
         "torch": str(torch.__version__),
-        "transformers": _release("transformers"),
-        "numpy": _release("numpy"),
+        "transformers": release("transformers"),
+        "numpy": release("numpy"),
         "python": platform.python_version(),
         "processor": _processor(),
         # Which kernels torch takes: the same model of a processor may offer fewer in a virtual machine.
@@ -56,10 +55,3 @@ def _processor() -> str:
         lines = []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "CPU part")))
     return next(names, "") or platform.machine()
-
-
-def _release(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:  # a checkout on the path
-        return ""

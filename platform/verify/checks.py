@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from datetime import date
 
 from ticlm.core.errors import InputError
-from ticlm.core.periods import span
+from ticlm.core.periods import last_day
 from ticlm.platform.publish.forms.provenance import PREDICATE as PROVENANCE
 from ticlm.platform.publish.forms.signers import Trust
+from ticlm.platform.publish.forms.signing import SIGNATURE
 from ticlm.platform.publish.forms.signing import check as check_signature
 from ticlm.platform.publish.forms.statement import parsed
+from ticlm.platform.publish.places.place import HUB
 from ticlm.platform.publish.vintage_files import CERTIFICATE, FOLDER, PROVENANCE_FILE, hashes
 from ticlm.platform.verify.finding import Checked, first_of
 from ticlm.platform.verify.opened import OpenedVintage
@@ -35,8 +37,6 @@ def files(vintage: OpenedVintage) -> Checked:
 
 def signature(vintage: OpenedVintage, trust: Trust | None) -> Checked:
     """Compare the files of a vintage with its signature, if it has one and the reader says whom to trust."""
-    from ticlm.platform.publish.forms.signing import SIGNATURE
-
     catches = "a vintage, with its certificate, that somebody else made"
     if trust is None:
         is_there = (vintage.folder / SIGNATURE).is_file()
@@ -75,7 +75,7 @@ def place(vintage: OpenedVintage) -> Iterator[Checked]:
     if found is None:
         yield Checked("place", "unchecked", f"it lies alone; it was published to {about.place}")
         return
-    if found.name.startswith("hf:") and found.name != about.place:
+    if found.name.startswith(HUB) and found.name != about.place:
         words = f"it stands at {found.name}, and its certificate is that of {about.place}"
         yield Checked("place", "refused", words)
         return
@@ -105,21 +105,21 @@ def dates(vintage: OpenedVintage) -> Iterator[Checked]:
     outside."""
     about = vintage.certificate
     cutoff = date.fromisoformat(about.cutoff)
-    if cutoff != _last_day(about.vintage):
-        yield Checked("dates", "refused", f"the cutoff of {about.vintage} is {_last_day(about.vintage)}, not {cutoff}")
+    if cutoff != last_day(about.vintage):
+        yield Checked("dates", "refused", f"the cutoff of {about.vintage} is {last_day(about.vintage)}, not {cutoff}")
         return
     late = [
-        f"period {one.label} of {corpus.id} ends on {_last_day(one.label)}"
+        f"period {one.label} of {corpus.id} ends on {last_day(one.label)}"
         for corpus in about.corpora
         for one in corpus.periods
-        if _last_day(one.label) > cutoff or one.last_day != str(_last_day(one.label))
+        if last_day(one.label) > cutoff or one.last_day != str(last_day(one.label))
     ]
     late += [
         f"{source or 'text'} of {one.label} in {corpus.id} is of {when}"
         for corpus in about.corpora
         for one in corpus.periods
         for source, when in one.newest.items()
-        if date.fromisoformat(when[:10]) > _last_day(one.label)
+        if date.fromisoformat(when[:10]) > last_day(one.label)
     ]
     known = {f"{corpus.id}/{one.label}" for corpus in about.corpora for one in corpus.periods}
     reads = dict.fromkeys(source for one in about.rounds for source in one.reads)
@@ -143,7 +143,7 @@ def dates(vintage: OpenedVintage) -> Iterator[Checked]:
 def _is_later(as_of: str, cutoff: date) -> bool:
     """Return whether something is of a period that ends after a day; not if its date is not known."""
     try:
-        return _last_day(as_of) > cutoff
+        return last_day(as_of) > cutoff
     except ValueError:
         return False
 
@@ -168,9 +168,3 @@ def leak_tests(vintage: OpenedVintage) -> Iterator[Checked]:
     """Repeat what the publisher says of leak tests; nobody asks the vintage again here."""
     for one in vintage.certificate.leak_tests:
         yield Checked("leak test", "note", f"as its publisher says: {one.get('verdict', 'no verdict')}")
-
-
-def _last_day(label: str) -> date:
-    from datetime import timedelta
-
-    return span(label)[1] - timedelta(days=1)

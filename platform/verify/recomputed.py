@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ticlm.core import hub, paths
 from ticlm.core.corpus import INFO, Corpus
 from ticlm.core.errors import FutureMonthError, InputError
+from ticlm.core.integrity.own_code import release
 from ticlm.core.mixture import Source
 from ticlm.core.settings import parse
 from ticlm.core.store import Store
@@ -81,11 +81,7 @@ def again(about: VintageCertificate, inputs: PublishedInputs, root: Path) -> tup
 
 def _unreadable(about: VintageCertificate, error: InputError) -> Checked:
     """Say that a study cannot be laid out here: by another release it may be, by this one it is wrong."""
-    try:
-        is_ours = version("ticlm") == about.release
-    except PackageNotFoundError:
-        is_ours = not about.release
-    if is_ours:
+    if release() == about.release:
         return Checked("rounds", "refused", f"its study cannot be laid out: {error}")
     return Checked("rounds", "unchecked", f"this release cannot read it ({error}); it is of ticlm {about.release}")
 

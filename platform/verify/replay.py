@@ -25,7 +25,7 @@ from ticlm.core import paths
 from ticlm.core.errors import InputError, Stopped, TiclmError
 from ticlm.core.hub import HubUnreachable
 from ticlm.core.integrity import own_hash
-from ticlm.core.integrity.records import FORMAT, Record, StoredFile, read_record
+from ticlm.core.integrity.records import FORMAT, Record, read_record
 from ticlm.core.mixture import Source
 from ticlm.core.store import Store
 from ticlm.platform.publish.certificate import RoundMade, VintageCertificate
@@ -137,7 +137,7 @@ class Replayer:
             here = Path(self._store.path(paths.attempt(folder, record.attempt)))
             took = time.monotonic() - began
             again = RanAgain(name, made, record, here, self._start(made), compute, took)
-            told = compared(again, lambda path: self._published_path(made, path))
+            told = compared(again, lambda path: self._published(made, path))
         if self._is_published(made):  # later rounds start from what was published, not from what rounds otherwise here
             self._forget(made)
         return told
@@ -183,7 +183,7 @@ class Replayer:
 
     def _found(self, made: RoundMade, folder: str) -> bool:
         """Put the published files of a round below the root, with a record; return False if there are none."""
-        files = {file.path: source for file in made.files if (source := self._published(made, file)) is not None}
+        files = {file.path: source for file in made.files if (source := self._published(made, file.path)) is not None}
         kept = tuple(file for file in made.files if file.path in files)
         if not any(file.path.startswith(LEFT) for file in kept):
             return False
@@ -198,16 +198,13 @@ class Replayer:
         return True
 
     def _is_published(self, made: RoundMade) -> bool:
-        return any(self._published(made, file) is not None for file in made.files if file.path.startswith(LEFT))
+        return any(self._published(made, file.path) is not None for file in made.files if file.path.startswith(LEFT))
 
     def _forget(self, made: RoundMade) -> None:
         shutil.rmtree(self._store.path(paths.round_folder(made.id)), ignore_errors=True)
         self.of.plan.records.pop(self.of.keys[made.id], None)
 
-    def _published(self, made: RoundMade, file: StoredFile) -> Path | None:
-        return self._published_path(made, file.path)
-
-    def _published_path(self, made: RoundMade, path: str) -> Path | None:
+    def _published(self, made: RoundMade, path: str) -> Path | None:
         """Return where a file of a round was published: in the inputs, or in the folder of a vintage."""
         place = f"{paths.attempt(paths.round_folder(made.id), made.attempt)}/{path}"
         if self.of.inputs.has(place):
@@ -231,7 +228,7 @@ class Replayer:
 
     def _metrics(self, made: RoundMade) -> Mapping[str, Any] | None:
         """Return loss, rate and gradient norm of each step as they were published; None if they were not."""
-        found = self._published_path(made, paths.METRICS)
+        found = self._published(made, paths.METRICS)
         return None if found is None else dict(json.loads(found.read_text()))
 
     def _run(self, made: RoundMade, steps: int | None) -> Record | None:

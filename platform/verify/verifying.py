@@ -102,16 +102,17 @@ def _of_lint(vintage: OpenedVintage, again: recomputed.Recomputed) -> Iterator[C
     about, label = vintage.certificate, vintage.certificate.vintage
     stated = about.lint.get(label)
     if stated is None:
+        yield Checked("leak lint", "note", f"its publisher did not look for text of {label} that is later")
         return
     from ticlm.platform.publish.text_lint import lint_of, rules
 
-    told = f"{stated['flagged']} of {stated['texts']} pieces of {label} look later than their date"
+    told = f"{stated.flagged} of {stated.texts} pieces of {label} look later than their date"
     if rules() != about.lint_rules:
         yield Checked("leak lint", "unchecked", f"{told}, by the rules of another release")
         return
     found = lint_of(again.plan.corpora[paths.corpus_id(again.plan.study.corpus)], label)
     if found != stated:
-        words = f"stated are {told}; there are {found['flagged']} of {found['texts']}"
+        words = f"stated are {told}; there are {found.flagged} of {found.texts}"
         yield Checked("leak lint", "refused", words)
         return
     yield Checked("leak lint", "holds", told, f"text of {label} that says of itself that it is later")

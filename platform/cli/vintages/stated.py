@@ -6,21 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ticlm.datasets.lint.report import PeriodLint
     from ticlm.platform.publish.lineage import VintageLineage
     from ticlm.platform.results.study_result import StudyResult
 
 
-def linted(vintages: Sequence[VintageLineage], say: Callable[[str], None]) -> tuple[dict[str, Any], str]:
+def linted(vintages: Sequence[VintageLineage], say: Callable[[str], None]) -> tuple[dict[str, PeriodLint], str]:
     """Return what the leak lint finds in the training text of each vintage's own period, and the hash of its rules.
     The periods before are stated by the vintages before."""
     from ticlm.platform.publish.text_lint import lint_of, rules
 
-    found: dict[str, Any] = {}
+    found: dict[str, PeriodLint] = {}
     for one in vintages:
         own = (source for source in one.sources if source.split == "train" and source.period == one.label)
         for source in own:
             found[one.label] = counted = lint_of(one.plan.corpora[source.corpus], one.label)
-            say(f"{one.label}: {counted['flagged']} of {counted['texts']} pieces look later than their date")
+            say(f"{one.label}: {counted.flagged} of {counted.texts} pieces look later than their date")
             break
     return found, rules() if found else ""
 

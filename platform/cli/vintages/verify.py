@@ -39,6 +39,7 @@ def verify(
 
     It needs nothing but the vintage and its inputs. It ends with 1 if something is not what the certificate says.
     """
+    from ticlm.core.integrity.own_code import release
     from ticlm.platform.cli.console import console
     from ticlm.platform.verify.finding import verdict
     from ticlm.platform.verify.opened import opened
@@ -67,18 +68,9 @@ def verify(
     for line in dict.fromkeys(one.catches for one in said if one.state == "holds" and one.catches):
         say(f"  would have been found: {line}")
     say(end)
-    say(f"Checked on {date.today()} by ticlm {_release()}.")
+    say(f"Checked on {date.today()} by ticlm {release() or '(not installed)'}.")
     if any(one.state == "refused" for one in said) or (replay and not ran):
         raise typer.Exit(1)
-
-
-def _release() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("ticlm")
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 MARKS = {"holds": "✓", "refused": "✗", "unchecked": "–", "note": "!"}

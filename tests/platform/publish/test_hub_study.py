@@ -118,6 +118,13 @@ def test_a_vintage_on_a_hub_is_verified_from_there_alone(tmp_path: Path, monkeyp
         assert refused(verified("lab/toy")) == ""
         _check_loading_of_three(server)
         other = server.repositories["lab/toy"]
+        gone = other.refs.pop("202302")
+        found = verified("lab/toy@202303", replay=3)
+        assert [one.words for one in found if one.state == "note" and one.check == "place"] == [
+            "vintages.json lists 202302, which is not there"
+        ]
+        assert refused(found) == "" and sum(one.check.startswith("round ") for one in found) == 3
+        other.refs["202302"] = gone
         server.repositories["lab/other"] = other
         assert refused(verified("lab/other@202303")) == (
             "place: it stands at hf:lab/other, and its certificate is that of hf:lab/toy"
