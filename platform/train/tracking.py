@@ -35,7 +35,7 @@ def start(resources: Resources, root: str, study: str, label: str) -> list[Track
     """Return the trackers that `resources` ask for. After a restart the same chain continues its curves."""
     trackers: list[Tracker] = []
     name = f"{study} {label}"
-    folder = _local_folder(root)
+    folder = local_folder(root)
     if resources.tensorboard:
         trackers.append(TensorBoard(folder / paths.tensorboard(label, fingerprint(name)), name))
     if resources.wandb is not None:
@@ -45,7 +45,7 @@ def start(resources: Resources, root: str, study: str, label: str) -> list[Track
 
 def describe(resources: Resources, root: str) -> Iterator[str]:
     """Yield lines that say where the curves of a run lie, and how they are seen."""
-    folder = _local_folder(root)
+    folder = local_folder(root)
     if resources.tensorboard:
         yield f"curves: tensorboard --logdir {shlex.quote(str(folder / paths.TENSORBOARD))}"
     if resources.wandb is not None:
@@ -58,7 +58,8 @@ def describe(resources: Resources, root: str) -> Iterator[str]:
         )
 
 
-def _local_folder(root: str) -> Path:
+def local_folder(root: str) -> Path:
+    """Return where curves of this root are written: the root itself, or the working folder if the root is remote."""
     store = Store(root)
     return Path(store.path()) if store.is_local else Path.cwd()
 

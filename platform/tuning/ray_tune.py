@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,8 +23,8 @@ from ticlm.platform.cluster.ray_internals import use_old_tune_output
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan
-from ticlm.platform.study.resources import Wandb
 from ticlm.platform.study.settings import Study
+from ticlm.platform.tuning.callbacks import SHOWN, told
 from ticlm.platform.tuning.resources import part_of, reserved
 from ticlm.platform.tuning.search import Search, Tuning
 from ticlm.platform.tuning.tried import RETRIES, TuneTrial, tried
@@ -70,7 +69,7 @@ def search(tuning: Tuning, store: Store, show: progress.Show = progress.SILENT) 
     device = part.device if needs.get("GPU") or not ray.cluster_resources().get("GPU") else "cpu"
     given = tune.with_parameters(_trainable(), tuning=tuning, store=store, device=device)
     trainable = tune.with_resources(given, needs)
-    _SHOWN[:] = [show]
+    SHOWN[:] = [show]
     use_old_tune_output()
     with _quiet() as interrupted:
         tuner = _restored(store, folder, trainable, _param_space(tuning))
@@ -85,7 +84,7 @@ def search(tuning: Tuning, store: Store, show: progress.Show = progress.SILENT) 
                     storage_filesystem=filesystem,
                     failure_config=tune.FailureConfig(max_failures=RETRIES),
                     checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),  # rounds have records
-                    callbacks=_callbacks(tuning, folder),
+                    callbacks=told(tuning, store, folder),
                     verbose=0,
                 ),
             )
@@ -120,8 +119,6 @@ def _restored(store: Store, folder: str, trainable: Any, space: Mapping[str, Any
 
 
 RUN = "tune"
-_SHOWN: list[progress.Show] = []
-"""Where this process shows the progress of its search. Tune pickles its callbacks, so they cannot hold it."""
 
 
 def _trainable() -> Any:
@@ -198,8 +195,8 @@ def _tune_config(tuning: Tuning, rounds: int) -> Any:
         num_samples=1 if tuning.space.points else tuning.trials,
         search_alg=_algorithm(tuning),
         scheduler=_scheduler(tuning.search, rounds),
-        # the other algorithms get their limit in `_algorithm`
         reuse_actors=True,  # and with it the workers of the trial before
+        # the other algorithms get their limit in `_algorithm`
         max_concurrent_trials=tuning.at_once if tuning.search.algorithm == "optuna" else None,
         trial_name_creator=label,
         trial_dirname_creator=folder,
@@ -228,42 +225,6 @@ def _scheduler(search: Search, rounds: int) -> Any:
     return ASHAScheduler(
         time_attr="training_iteration", max_t=rounds, grace_period=min(GRACE, rounds), reduction_factor=REDUCTION
     )
-
-
-def _callbacks(tuning: Tuning, folder: str) -> list[Any]:
-    """Return callbacks that show progress and, if the study wants it, log to Weights & Biases. Tune itself writes CSV,
-    JSON and TensorBoard."""
-    from ray import tune
-
-    class Progress(tune.Callback):  # type: ignore[misc]
-        def on_trial_result(self, iteration: int, trials: Any, trial: Any, result: Any, **info: Any) -> None:
-            if "period" in result:
-                _say(f"{trial}: {result['period']}  mean of backward, in-distribution and forward {result['mean']:.4f}")
-
-        def on_trial_error(self, iteration: int, trials: Any, trial: Any, **info: Any) -> None:
-            _say(f"{trial}: failed, {_cause(trial)}")
-
-    wanted = tuning.study.resources.wandb
-    return [Progress(), *([_wandb(wanted, folder)] if wanted is not None else [])]
-
-
-def _wandb(wanted: Wandb, folder: str) -> Any:
-    from ray.air.integrations.wandb import WandbLoggerCallback
-
-    os.environ.setdefault("WANDB_SILENT", "true")
-    if wanted.mode == "offline":  # otherwise the callback asks for a key
-        os.environ["WANDB_MODE"] = "offline"
-    return WandbLoggerCallback(project=wanted.project, group=folder.rpartition("/")[2], mode=wanted.mode)
-
-
-def _say(line: str) -> None:
-    for show in _SHOWN:
-        show.say(line)
-
-
-def _cause(trial: Any) -> str:
-    error = trial.get_error() if hasattr(trial, "get_error") else None
-    return " ".join(str(getattr(error, "cause", error) or "its process died").splitlines()[-1:])
 
 
 def _storage(store: Store, folder: str) -> tuple[Any, str]:

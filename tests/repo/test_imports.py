@@ -49,7 +49,7 @@ RAY_LIBRARIES = {
         *("ticlm.platform.cluster.group", "ticlm.platform.cluster.slot_worker", "ticlm.platform.cluster.slot_jobs"),
         "ticlm.platform.cluster.ray_internals",
     },
-    "ray.tune": {"ticlm.platform.tuning.ray_tune", "ticlm.tune_spaces"},
+    "ray.tune": {"ticlm.platform.tuning.ray_tune", "ticlm.platform.tuning.callbacks", "ticlm.tune_spaces"},
     "ray.data": {"ticlm.platform.train.loader", "ticlm.datasets.io.ray_map"},
 }
 
