@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from pydantic import Field
@@ -47,6 +47,29 @@ class CklProbes(Settings):
     """The period of all probes; the files have no dates. By default that of CC-RecentNews."""
     rules: ProbeRules = ProbeRules()
     """Which probes are left out."""
+
+    def of_files(self, progress: Callable[[str], None]) -> CklProbes:
+        """Return these sets without the optional ones whose files are absent, and say which these are.
+
+        Raises InputError if the files of some optional sets are there and those of others are not: SMALL has two
+        phases, and one alone is a download that was not finished.
+        """
+        optional = {name: files for name, files in self.sets.items() if files.optional}
+        absent = [name for name, files in optional.items() if files.are_absent]
+        if not absent:
+            return self
+        lacking = ", ".join(path for name in absent for path in optional[name].rows)
+        if len(absent) < len(optional):
+            there = ", ".join(path for name in optional if name not in absent for path in optional[name].rows)
+            raise InputError(
+                f"examples.sets: {there} is there and {lacking} is not; the sets {' and '.join(optional)} come "
+                "together: give the files of all of them, or of none"
+            )
+        progress(f"left out {', '.join(absent)}, whose files are not here: {lacking}")
+        held = {name: files for name, files in self.sets.items() if name not in absent}
+        if not held:
+            raise InputError(f"examples.sets: none of the files is here: {lacking}")
+        return self.model_copy(update={"sets": held})
 
     @property
     def identity(self) -> Settings:

@@ -166,6 +166,9 @@ def build(recipe: ExampleSetRecipe, root: str, progress: Callable[[str], None] =
     """
     recipe = placed(recipe, root)
     extras.check(recipe)
+    if isinstance(recipe.examples, CklProbes):  # before the identity, which is that of the sets there are
+        there = recipe.examples.of_files(lambda line: progress(f"{recipe.id}: {line}"))
+        recipe = recipe.model_copy(update={"examples": there})
     store = Store(Store(root).uri(paths.examples(recipe.id)))
     _check_recipe(store, recipe)
     before = builds(store)

@@ -67,6 +67,19 @@ def files(
     return listed
 
 
+def matches(pattern: str) -> bool:
+    """Return whether a path, glob or folder leads to anything. What cannot be listed counts as there: `files` says
+    why."""
+    import fsspec
+
+    here = os.path.abspath(os.path.expanduser(pattern)) if "://" not in pattern else whole(pattern)
+    try:
+        fs, path = fsspec.url_to_fs(here)
+        return bool(fs.exists(path) or fs.glob(path))
+    except Exception:  # filesystems raise kinds of their own
+        return True
+
+
 def _matches(
     pattern: str, suffixes: tuple[str, ...], setting: str, otherwise: tuple[str, ...]
 ) -> list[tuple[str, ListedFile]]:

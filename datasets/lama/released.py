@@ -24,7 +24,7 @@ from ticlm.core.examples import Example
 from ticlm.core.mixture import Subset
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.placing import UnusableExample
-from ticlm.datasets.io import csv_rows
+from ticlm.datasets.io import csv_rows, listing
 from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.io.fetching import opened
 from ticlm.datasets.io.listing import Patterns
@@ -54,6 +54,13 @@ class ReleasedFiles(Settings):
     """CSV files of prompts: paths, globs or folders, local or remote."""
     answers: str | None = None
     """JSON file of the answers by id; without it, the answers of the CSV files count."""
+    optional: bool = False
+    """Leave the set out where its CSV files are absent. Sets that are optional come together: all of them or none."""
+
+    @property
+    def are_absent(self) -> bool:
+        """Whether no CSV file is there."""
+        return not any(listing.matches(pattern) for pattern in self.rows)
 
     def inputs(self, setting: str) -> list[Input]:
         """Return the files, the answers last. Raises InputError, which names the setting, for one that is not there."""

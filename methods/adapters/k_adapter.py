@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from ticlm.methods.seams import Adapter
+from ticlm.methods.adapters.beside import BesideTower
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-class KAdapter(Adapter):
+class KAdapter(BesideTower):
     """An adapter of k blocks of the model's own shape beside its encoder (of a causal model: beside all of it).
 
     Block i reads the output of layer l_i plus that of block i − 1. The last one's output is normed, with a gain of its
@@ -36,4 +36,4 @@ class KAdapter(Adapter):
     def add(self, module: nn.Module, depth: int) -> None:
         from ticlm.methods.adapters import side_blocks
 
-        side_blocks.add(module, depth, self.layers, self.scale)
+        side_blocks.add(module, depth, self.layers, self.scale, self.scored)

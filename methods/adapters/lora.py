@@ -27,8 +27,9 @@ class LoRA(Adapter):
     """Rank of the matrices."""
     alpha: float = Field(16, gt=0)
     """The scale of what they add is alpha / rank; 1 with rank 4 is the 0.25 that CKL's code has."""
-    attention: Literal["all", "encoder"] = "all"
-    """Which attention gets them: `all`, the decoder's two as well, or that of the `encoder` alone."""
+    attention: Literal["all", "self", "encoder"] = "all"
+    """Which attention gets them: `all`, the decoder's two as well; `self`, the encoder's and the decoder's own without
+    cross-attention, as EvolvingQA's text says; or that of the `encoder` alone, as CKL's text says."""
 
     @property
     def scale(self) -> float:

@@ -31,7 +31,7 @@ class LowRank(nn.Module):
         return added
 
 
-def add(module: nn.Module, depth: int, rank: int, scale: float, attention: Literal["all", "encoder"]) -> None:
+def add(module: nn.Module, depth: int, rank: int, scale: float, attention: Literal["all", "self", "encoder"]) -> None:
     """Add low-rank matrices to the projections of queries and values.
 
     Raises InputError if there are no such projections, or if `rank` is above the width of all of them.
@@ -41,7 +41,7 @@ def add(module: nn.Module, depth: int, rank: int, scale: float, attention: Liter
         if not places.is_encoder_decoder(module):
             raise InputError(f"adapter.attention: encoder, but {places.architecture(module)} has no encoder of its own")
         within = places.tower(module).module
-    found = places.projections(module, within)
+    found = places.projections(module, within, crossing=attention != "self")
     # The widest one counts: projections of grouped values may be narrower than the rank.
     width = max(min(projection.inputs, projection.size) for projection in found)
     if rank > width:

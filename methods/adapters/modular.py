@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from ticlm.methods.seams import Adapter
+from ticlm.methods.adapters.beside import BesideTower
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-class Modular(Adapter):
+class Modular(BesideTower):
     """An adapter for a T5: a second encoder M of T5-small's shape, with embeddings of its own. Its output, projected to
     the width of the first one, is added to the output of the first: E + scale · (P M(x) + b) (CKL, section 4)."""
 
@@ -34,4 +34,5 @@ class Modular(Adapter):
         from ticlm.methods.adapters import second_encoder
 
         shape = {"d_model": self.width, "num_layers": self.layers, "num_heads": self.heads}
-        second_encoder.add(module, depth, shape | {"d_kv": self.head_width, "d_ff": self.inner}, self.scale)
+        shape |= {"d_kv": self.head_width, "d_ff": self.inner}
+        second_encoder.add(module, depth, shape, self.scale, self.scored)

@@ -11,6 +11,8 @@ from ticlm.core.errors import InputError
 
 Q_AND_V = (("q", "v"), ("q_proj", "v_proj"), ("query", "value"))
 """Names that architectures give to the projections of queries and values."""
+CROSSING = ("EncDecAttention", "encoder_attn", "crossattention", "cross_attn", "cross_attention")
+"""Names that architectures give to the attention of a decoder to an encoder."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,15 @@ def encoder(module: nn.Module) -> nn.Module:
     return cast(nn.Module, found)
 
 
-def projections(module: nn.Module, within: nn.Module) -> list[Projection]:
+def projections(module: nn.Module, within: nn.Module, crossing: bool = True) -> list[Projection]:
     """Return the projections of queries and values in `within`, a part of the module, in its order. Projections of
-    adapters are left out.
+    adapters are left out, and those of cross-attention unless `crossing`.
 
     Raises InputError if there are none, or if they are quantised.
     """
     found = []
     for name, part in within.named_modules():
-        if not is_adapter(name):
+        if not is_adapter(name) and (crossing or not any(part in CROSSING for part in name.split("."))):
             found += _of_attention(part)
     if not found:
         names = ", ".join(f"{q} and {v}" for q, v in Q_AND_V)

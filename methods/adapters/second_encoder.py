@@ -27,8 +27,9 @@ class SecondEncoder(nn.Module):
         return added
 
 
-def add(module: nn.Module, depth: int, shape: Mapping[str, int], scale: float) -> None:
-    """Add a second encoder of this shape (fields of a T5's configuration) beside the encoder of a T5.
+def add(module: nn.Module, depth: int, shape: Mapping[str, int], scale: float, scored: bool) -> None:
+    """Add a second encoder of this shape (fields of a T5's configuration) beside the encoder of a T5;
+    unless `scored`, it acts in training alone.
 
     Raises InputError for any other model.
     """
@@ -42,6 +43,8 @@ def add(module: nn.Module, depth: int, shape: Mapping[str, int], scale: float) -
     first.add_module(places.place(depth), second)
 
     def fuse(_: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any], output: Any) -> Any:
+        if not (scored or second.training):
+            return output
         tokens = named.get("input_ids", arguments[0] if arguments else None)
         mask = named.get("attention_mask", arguments[1] if len(arguments) > 1 else None)
         output.last_hidden_state = output.last_hidden_state + second(tokens, mask)

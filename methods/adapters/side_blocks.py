@@ -34,6 +34,10 @@ class SideBlocks(nn.Module):
         `forward`."""
         self._read[layer] = (hidden, arguments, named)
 
+    def forget(self) -> None:
+        """Forget the kept outputs."""
+        self._read.clear()
+
     def forward(self) -> Tensor:
         """Return the tensor to add to the tower's output, [rows, length, width], and forget the kept outputs."""
         before: Tensor | None = None
@@ -47,13 +51,18 @@ class SideBlocks(nn.Module):
             else:
                 result = block(hidden, *arguments, **named)
                 before = result[0] if isinstance(result, tuple) else result
-        self._read.clear()
+        self.forget()
         added: Tensor = self.norm(before) * self.scale
         return added
 
 
-def add(module: nn.Module, depth: int, layers: Sequence[int] | Literal["second-and-last"], scale: float) -> None:
-    """Add blocks beside the tower of a module. Raises InputError for a layer that it does not have."""
+def add(
+    module: nn.Module, depth: int, layers: Sequence[int] | Literal["second-and-last"], scale: float, scored: bool
+) -> None:
+    """Add blocks beside the tower of a module. Unless `scored`, they act in training alone.
+
+    Raises InputError for a layer that it does not have.
+    """
     tower = places.tower(module)
     have = len(tower.blocks)
     chosen = (min(2, have), have) if layers == "second-and-last" else tuple(layers)
@@ -74,6 +83,9 @@ def add(module: nn.Module, depth: int, layers: Sequence[int] | Literal["second-a
         _listen(tower, side, layer)
 
     def fuse(_: nn.Module, arguments: Any, output: Any) -> Any:
+        if not (scored or side.training):
+            side.forget()
+            return output
         output.last_hidden_state = output.last_hidden_state + side()
         return output
 

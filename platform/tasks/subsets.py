@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
+from ticlm.core import settings
 from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import fingerprint
 from ticlm.core.mixture import Subset
@@ -74,12 +75,13 @@ class SubsetsTask(ExamplesTask):
         if not self.sets:
             return super().hashes(data, labels)
         assert data is not None
+        known = dict.fromkeys(s for p in data.periods.values() for s in p.subsets)  # type: ignore[union-attr]
+        if lacking := [label for label in labels if label not in known]:
+            has = f"{data.info.id} has no subset {', '.join(lacking)}; it has {', '.join(known)}"
+            raise InputError(f"{self.name}: {has}{_made_of(data.info.id, lacking)}")
         found: dict[str, str] = {}
         for label in labels:
             having = [p.subsets[label] for p in data.periods.values() if label in p.subsets]  # type: ignore[union-attr]
-            if not having:
-                known = dict.fromkeys(s for p in data.periods.values() for s in p.subsets)  # type: ignore[union-attr]
-                raise InputError(f"{self.name}: {data.info.id} has no subset {label}; it has {', '.join(known)}")
             if any(one.rows for one in having):
                 found[label] = having[0].sha256 if len(having) == 1 else fingerprint([one.sha256 for one in having])
         return found
@@ -104,3 +106,16 @@ class SubsetsTask(ExamplesTask):
         for period, held in data.periods.items():
             if label in held.subsets:
                 yield from blocks(data, period, label, rows)
+
+
+def _made_of(name: str, subsets: Sequence[str]) -> str:
+    """Return which files make these subsets of a set, `name@version`, if its packaged recipe says so; else nothing."""
+    own, _, version = name.partition("@")
+    if own not in settings.packaged(settings.RECIPES):
+        return ""
+    sets = settings.resolved(Settings, own, settings.RECIPES)[0].get("examples", {}).get("sets", {})
+    files = [sets[subset]["rows"] for subset in subsets if subset in sets]
+    if not files:
+        return ""
+    build = f"{settings.build_command(own)} --set version={version}-whole"
+    return f". {' and '.join(files)} make it: `{build}`, and `examples: {own}@{version}-whole` in the study"

@@ -59,7 +59,7 @@ def _lines(row: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]) -> Itera
     if not tables:
         return
     where = {"study": row["study"], "fuar": row["fuar"], "method": row["method"]}
-    ours = {_code(one["score"]): 100 * one["score_after"] for one in scores}
+    ours = _percent(scores)
     ours[FUAR] = math.inf if row["reason"] == NO_GAIN else row["value"]
     for score, value in ours.items():
         theirs = {one.table: _value(one, method, score) for one in tables}
@@ -68,6 +68,19 @@ def _lines(row: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]) -> Itera
         if not math.isnan(value):
             known = {"ours": value, "paper": paper, "difference": value - paper if math.isfinite(paper) else math.nan}
             yield where | {"score": score, **known, "table": table, "other_tables": others}
+
+
+def _percent(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return our scores under the paper's names, in percent. Sets that the paper takes as one (NQE is that of both
+    phases) are pooled over their probes."""
+    held: dict[str, list[tuple[float, int]]] = {}
+    for one in scores:
+        held.setdefault(_code(one["score"]), []).append((100 * one["score_after"], one["n"]))
+    totals = {code: sum(n for _, n in sets) for code, sets in held.items()}
+    return {
+        code: sum(value * n for value, n in sets) / totals[code] if totals[code] else math.nan
+        for code, sets in held.items()
+    }
 
 
 def _fits(table: CklTable, asked: Mapping[str, set[str]], metric: str) -> bool:
@@ -86,11 +99,12 @@ def _value(table: CklTable, method: str, score: str) -> float:
 def _code(score: str) -> str:
     """Return the paper's name of a probe set, `TASK@VERSION/SET`: by its task if that is one, else by its set."""
     task, _, label = score.partition("/")
-    named = task.partition("@")[0].upper()
+    if (named := task.partition("@")[0].upper()) in CODES:
+        return named
     known, dash, phase = label.rpartition("-p")
     if dash and phase.isdigit():
         return f"{SETS.get(known, known)}-P{phase}"
-    return named if named in CODES else SETS.get(label, label)
+    return SETS.get(label, label)
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> TextTable:

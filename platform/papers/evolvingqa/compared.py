@@ -10,8 +10,8 @@ from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.parts import Printed
 from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable
 from ticlm.platform.display.words import period
-from ticlm.platform.papers.evolvingqa.printed import PrintedScores, evolving_qa
-from ticlm.platform.papers.evolvingqa.scores import EXACT, F1, SETS
+from ticlm.platform.papers.evolvingqa.printed import PrintedScores, evolving_qa, scored_sentence
+from ticlm.platform.papers.evolvingqa.scores import EXACT, F1, OUTDATED, SETS, UPDATED
 from ticlm.platform.results.study_result import as_frame
 
 if TYPE_CHECKING:
@@ -35,7 +35,13 @@ def beside_printed(scores: pd.DataFrame) -> Printed:
     if not rows:
         return Printed(FILE, frame, None, ("EvolvingQA: no row here has the name of a method that the paper prints",))
     what = "by month" if rows[0]["month"] else "means over the months, as the paper's months are others"
-    return Printed(FILE, frame, _table(rows), (f"EvolvingQA: {len(rows)} numbers compared, {what}", PAPER))
+    notes = _notes(rows)
+    return Printed(FILE, frame, _table(rows, notes), (f"EvolvingQA: {len(rows)} numbers compared, {what}", *notes))
+
+
+def _notes(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    edited = any(row["set"] in (OUTDATED, UPDATED) for row in rows)
+    return (PAPER, scored_sentence()) if edited else (PAPER,)
 
 
 def _of_block(held: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -61,7 +67,7 @@ def _scores(row: str, name: str) -> PrintedScores | None:
     return next((scores for of, scores in by_set.items() if of == name), None)
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> TextTable:
+def _table(rows: Sequence[Mapping[str, Any]], notes: tuple[str, ...]) -> TextTable:
     """Return a line for each row of a block, set and month, and three columns for each metric."""
     several = len({(row["study"], row["evolving"]) for row in rows}) > 1
     held: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
@@ -77,7 +83,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> TextTable:
     names = ("Method", *["Block"] * several, "Set", "Month")
     groups = tuple((f"{metric}, %", 3) for metric in metrics)
     columns = ("here", "paper", "diff.") * len(metrics)
-    return TextTable("EvolvingQA", names, columns, lines, (PAPER,), main=True, groups=groups)
+    return TextTable("EvolvingQA", names, columns, lines, notes, main=True, groups=groups)
 
 
 def _cells(row: Mapping[str, Any] | None) -> tuple[str, str, str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Literal
 
+import numpy as np
 from pydantic import model_validator
 
 from ticlm.core.settings import Settings, load
@@ -15,6 +16,8 @@ FOLDER = "platform/papers/evolvingqa"
 QuestionSet = Literal["UNCHANGED", "NEW", "OUTDATED", "UPDATED"]
 DECIMALS = 2
 """Decimals of a printed percentage."""
+HALF = 0.5 * 10**-DECIMALS * (1 + 1e-6)
+"""How far a printed percentage is from its value at most. What rounds either way counts."""
 Months = tuple[float, float, float, float, float, float]
 
 
@@ -54,6 +57,18 @@ class EvolvingQa(Settings):
         held = self.questions["UNCHANGED" if name == "UNCHANGED" else "NEW" if name == "NEW" else "EDITED"]
         return held[self.months.index(month)]
 
+    def scored(self, month: str) -> tuple[int, ...]:
+        """Return the numbers of questions, below twice that of Table 2, of which every share on EDITED that a month has
+        in Tables 3 and 5 is one: the exact match and the preference of OUTDATED and UPDATED, of all models without
+        retrieval. From twice a number on, its multiples fit too; where thousands of questions are asked, most do."""
+        at = self.months.index(month)
+        shares = [scores[at] for held in self.preferred.values() for scores in held.values()]
+        edited: tuple[QuestionSet, ...] = ("OUTDATED", "UPDATED")
+        shares += [self.exact(method, name, month) for method in self.preferred for name in edited]
+        n = np.arange(1, 2 * self.asked("UPDATED", month))
+        near = np.array([np.rint(share * n / 100) * 100 / n - share for share in shares])
+        return tuple(map(int, n[(abs(near) <= HALF).all(0)]))
+
     def exact(self, method: str, name: QuestionSet, month: str) -> float:
         """Return the exact match that Table 3 prints, in percent."""
         return self.scores[method][name].em[self.months.index(month)]
@@ -68,8 +83,28 @@ class EvolvingQa(Settings):
 def may_be_of(percent: float, n: int) -> bool:
     """Return whether a whole number of n questions gives this percentage in the decimals that are printed."""
     near = round(percent * n / 100)
-    half = 0.5 * 10**-DECIMALS * (1 + 1e-6)  # what rounds either way counts
-    return any(0 <= k <= n and abs(100 * k / n - percent) <= half for k in (near - 1, near, near + 1))
+    return any(0 <= k <= n and abs(100 * k / n - percent) <= HALF for k in (near - 1, near, near + 1))
+
+
+@cache
+def scored_sentence() -> str:
+    """Return the sentence that says of how many questions the printed shares of EDITED are, in the months in which a
+    single number fits all of them, beside how many Table 2 counts."""
+    paper = evolving_qa()
+    found = {month: paper.scored(month) for month in paper.months}
+    single = {month: numbers[0] for month, numbers in found.items() if len(numbers) == 1}
+    asked = [paper.asked("UPDATED", month) for month in single]
+    ratios = [n / counted for n, counted in zip(single.values(), asked)]
+    return (
+        f"EvolvingQA: from {min(single)} to {max(single)}, all 16 shares that the paper prints of EDITED in a month "
+        f"(Tables 3 and 5) are k of n for {_listed(single.values())} questions, and for no other n below twice the "
+        f"count of Table 2. Table 2 counts {_listed(asked)}, so they were taken of {min(ratios):.2f} to "
+        f"{max(ratios):.2f} times as many, as if before a last filter of the set."
+    )
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(f"{number:,}" for number in numbers)
 
 
 @cache

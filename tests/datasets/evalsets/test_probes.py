@@ -128,23 +128,27 @@ def table(path: Path, columns: Sequence[str], *rows: Sequence[str]) -> None:
         csv.writer(file).writerows([columns, *rows])
 
 
-def test_ckls_release_is_one_set_of_four_subsets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    table(tmp_path / "invariantLAMA.csv", ("id", "input", "output"), ("1", "Ada was born in <extra_id_0> .", "London"))
-    table(
-        tmp_path / "updatedLAMA.csv", ("unique_id", "statement", "new_answer"), ("2", "<extra_id_0> leads Ada.", "Bo")
-    )
-    new = ("unique_id", "statement", "answer", "question")
-    table(
-        tmp_path / "newLAMA.csv", new, ("3", "Bale has <extra_id_0> titles with Real.", "3;three", "How many titles?")
-    )
-    table(tmp_path / "newLAMA_easy.csv", new, ("4", "Howard hired <extra_id_0> of Howard.", "Howard", "Whom?"), ("5",))
+NEW = ("unique_id", "statement", "answer", "question")
+"""Columns of NewLAMA."""
+
+
+def release(folder: Path) -> None:
+    """Write the files of CKL's release, without the phases of SMALL."""
+    table(folder / "invariantLAMA.csv", ("id", "input", "output"), ("1", "Ada was born in <extra_id_0> .", "London"))
+    table(folder / "updatedLAMA.csv", ("unique_id", "statement", "new_answer"), ("2", "<extra_id_0> leads Ada.", "Bo"))
+    table(folder / "newLAMA.csv", NEW, ("3", "Bale has <extra_id_0> titles with Real.", "3;three", "How many titles?"))
+    table(folder / "newLAMA_easy.csv", NEW, ("4", "Howard hired <extra_id_0> of Howard.", "Howard", "Whom?"), ("5",))
     for name, answers in (
         ("updatedlama", {"2": [{"old": ["Cy"], "new": ["Bo", "B."]}]}),
         ("recentlama_h", {"3": ["three", "3"]}),
         ("recentlama", {"4": ["Howard"]}),
     ):
-        (tmp_path / f"{name}_val_answers.json").write_text(json.dumps(answers))
+        (folder / f"{name}_val_answers.json").write_text(json.dumps(answers))
+
+
+def test_ckls_release_is_one_set_of_four_subsets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    release(tmp_path)
     found = sets.build(packaged("ckl-probes"), str(tmp_path / "root"))
     given = {subset: one for (_, subset), (one,) in probes(found).items()}
     assert list(found.periods) == ["202005-202104"] and list(given) == ["invariant", "new", "new-easy", "updated"]
@@ -160,9 +164,8 @@ def test_ckls_release_is_one_set_of_four_subsets(tmp_path: Path, monkeypatch: py
 
 
 def test_the_phases_of_small_are_subsets_and_a_file_stands_in_one(tmp_path: Path) -> None:
-    new = ("unique_id", "statement", "answer", "question")
     for phase in ("p1", "p2"):
-        table(tmp_path / f"{phase}.csv", new, ("4", f"<extra_id_0> is {phase}.", "X", "Who?"))
+        table(tmp_path / f"{phase}.csv", NEW, ("4", f"<extra_id_0> is {phase}.", "X", "Who?"))
     files = {f"new-easy-{phase}": {"rows": str(tmp_path / f"{phase}.csv")} for phase in ("p1", "p2")}
     found = sets.build(recipe("ckl-probes", sets=files), str(tmp_path / "root"))
     assert {subset: one.text for (_, subset), (one,) in probes(found).items()} == {
@@ -171,6 +174,38 @@ def test_the_phases_of_small_are_subsets_and_a_file_stands_in_one(tmp_path: Path
     files["new-easy"] = files["new-easy-p1"]
     with pytest.raises(InputError, match=r"p1\.csv stands under two subsets"):
         sets.build(recipe("ckl-probes", sets=files), str(tmp_path / "other"))
+
+
+def test_the_phases_of_small_are_built_where_their_two_files_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    release(tmp_path)
+    said: list[str] = []
+    first, second = (f"newLAMA_easy_small_split{number}.csv" for number in (1, 2))
+    four = sets.build(packaged("ckl-probes"), "root", said.append)
+    assert said[0] == f"ckl-probes@1: left out new-easy-p1, new-easy-p2, whose files are not here: {first}, {second}"
+    assert len([line for line in said if "left out" in line]) == 1 and len(probes(four)) == 4
+    table(tmp_path / first, NEW, ("4", "Howard hired <extra_id_0> of Howard.", "x", "Whom?"))
+    with pytest.raises(InputError) as one_of_two:
+        sets.build(packaged("ckl-probes"), "second")
+    assert str(one_of_two.value) == (
+        f"examples.sets: {first} is there and {second} is not; the sets new-easy-p1 and new-easy-p2 come together: "
+        "give the files of all of them, or of none"
+    )
+    table(tmp_path / second, NEW, ("9", "Lovelace hired <extra_id_0>.", "Babbage", "Whom?"))
+    six = probes(sets.build(packaged("ckl-probes"), "second", said.append))
+    assert sorted({subset for _, subset in six} - {subset for _, subset in probes(four)}) == [
+        "new-easy-p1", "new-easy-p2"
+    ]  # fmt: skip
+    (shared,) = six["202005-202104", "new-easy-p1"]
+    assert shared.answer == "Howard", "the answers file is that of NewLAMA-Easy"
+
+
+def test_a_set_of_optional_files_alone_needs_them(tmp_path: Path) -> None:
+    files = {"new-easy-p1": {"rows": str(tmp_path / "p1.csv"), "optional": True}}
+    with pytest.raises(InputError, match=r"none of the files is here: .*p1\.csv$"):
+        sets.build(recipe("ckl-probes", sets=files), str(tmp_path / "root"))
 
 
 def row(relation: str, subject: str, answer: str, **more: Any) -> dict[str, Any]:

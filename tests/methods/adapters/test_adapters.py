@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import pytest
 import torch
@@ -170,6 +171,43 @@ def test_generation_passes_through_the_adapters(name: str, kind: str) -> None:
         assert torch.allclose(stepwise, forced, atol=2e-4), (stepwise - forced).abs().max()
         plain = teacher_forced(bare, name, prompts, shown, written.sequences)
         assert (plain - forced).abs().max() > 0.01, "the adapters left no trace"
+
+
+@pytest.mark.parametrize(
+    ("name", "adapter"),
+    [
+        ("tiny-t5", KAdapter(layers=(1, 2), scored=False)),
+        ("tiny-gpt2", KAdapter(layers=(1, 2), scored=False)),
+        ("tiny-t5", SMALL_MODULAR.model_copy(update={"scored": False})),
+    ],
+    ids=lambda value: getattr(value, "kind", value),
+)
+def test_an_adapter_that_is_not_scored_acts_in_training_alone(name: str, adapter: Adapter) -> None:
+    module, bare = adapted(name, [adapter]), adapted(name, [])
+    fused = adapted(name, [adapter.model_copy(update={"scored": True})])
+    prompts = torch.arange(1, 11).view(2, FIRST)
+    shown = torch.ones_like(prompts)
+    near = partial(torch.allclose, atol=1e-6)  # sums of the same numbers may be rounded by where they lie in memory
+    logits = [torch.stack(generated(one, prompts, shown, True).logits) for one in (module, bare, fused)]
+    assert near(logits[0], logits[1]) and not torch.allclose(logits[1], logits[2], atol=0.01)
+    sequences = prompts if name.endswith("t5") else torch.cat([prompts, prompts], dim=1)
+    own, whole, plain = (
+        teacher_forced(one.train(), name, prompts, shown, sequences) for one in (module, fused, bare)
+    )  # nothing has dropout
+    assert near(own, whole) and not torch.allclose(own, plain, atol=0.01)
+
+
+def attended(attention: Literal["all", "self", "encoder"]) -> set[str]:
+    """The projections of tiny-t5 that LoRA is added to."""
+    module = adapted("tiny-t5", [LoRA(attention=attention)])
+    return {name.rsplit(".adapter_", 1)[0] for name, _ in module.named_parameters() if places.is_adapter(name)}
+
+
+def test_lora_of_self_attention_leaves_cross_attention_alone() -> None:
+    whole = attended("all")
+    crossing = {name for name in whole if "EncDecAttention" in name}
+    assert attended("encoder") < attended("self") == whole - crossing
+    assert len(crossing) * 3 == len(whole), "one of three kinds of attention"
 
 
 @pytest.mark.parametrize(("name", "kind"), [("tiny-t5", "k-adapter"), ("tiny-gpt2", "k-adapter"), ("tiny", "lora")])

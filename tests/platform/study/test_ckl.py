@@ -11,6 +11,10 @@ from rich.console import Console
 
 from ticlm.core import settings
 from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.methods.adapters.lora import LoRA
+from ticlm.methods.method import Continual
+from ticlm.methods.recadam import RecAdam
+from ticlm.methods.seams import RoundPosition
 from ticlm.platform.cli import plan_view
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import load
@@ -20,7 +24,13 @@ SMALL = ROOT / "benchmarks/experiments/ckl"
 
 @pytest.mark.parametrize(
     ("name", "steps"),
-    [("ckl", [25_000]), ("ckl-small", [5_000]), ("ckl-phases", [2_500, 2_500]), ("ckl-gpt2", [5_000])],
+    [
+        ("ckl", [25_000]),
+        ("ckl-small", [5_000]),
+        ("ckl-phases", [2_500, 2_500]),
+        ("ckl-gpt2", [5_000]),
+        ("ckl-as-released", [25_000]),
+    ],
 )
 def test_a_study_of_ckl_has_the_steps_of_the_paper(name: str, steps: list[int]) -> None:
     made = plan.make(load(name), None)
@@ -29,7 +39,38 @@ def test_a_study_of_ckl_has_the_steps_of_the_paper(name: str, steps: list[int]) 
     review = next(run for run in made.tree.runs if run.method.name == "ckl-mix-review")
     old = sum(made.tree.rounds[key].old_rows for key in review.rounds.values())
     new = sum(made.tree.rounds[key].new_rows for key in review.rounds.values())
-    assert old / new == pytest.approx(10.132 / 4 if name == "ckl" else 12.565 / 8, rel=1e-3)
+    ratio = {"ckl": 10.132 / 4, "ckl-as-released": 4.0}  # as released, each epoch has as many old rows as the first
+    assert old / new == pytest.approx(ratio.get(name, 12.565 / 8), rel=1e-3)
+
+
+def test_as_released_the_methods_are_what_ckls_code_trains() -> None:
+    study = load("ckl-as-released")
+    by_name = {method.name: method for method in study.methods}
+    assert list(by_name) == [method.name for method in load("ckl").methods]
+    for method in by_name.values():  # over twice the steps there are, so that a round ends at .556 of the peak
+        assert isinstance(method, Continual)
+        position = RoundPosition(index=0, steps=25_000, steps_before=0)
+        assert method.schedule.rate(24_999, position) / 1e-3 == pytest.approx(0.556, abs=1e-3)
+    lora, recadam = by_name["ckl-lora"].adapter, by_name["ckl-recadam"].optimizer  # type: ignore[union-attr]
+    assert isinstance(lora, LoRA) and lora.scale == 0.25
+    assert isinstance(recadam, RecAdam) and recadam.weight_decay == 0
+    assert {(recadam.annealed(t), recadam.pull(1e-3, recadam.annealed(t))) for t in (1, 250, 25_000)} == {(1.0, 0.0)}
+    scored = {name: getattr(method.adapter, "scored", True) for name, method in by_name.items()}  # type: ignore[union-attr]
+    assert [name for name, on in scored.items() if not on] == ["ckl-k-adapter-2", "ckl-k-adapter-3", "ckl-modular"]
+    lama = next(task for task in study.evaluations if task.name == "lama")
+    assert lama.released and [one.cut_answers for one in lama.sets] == [True, False, False, False]  # type: ignore[union-attr]
+
+
+def test_questions_of_light_tuning_are_those_of_small_and_its_copies_are_tuned_on_others() -> None:
+    for name, rate in (("ckl-light-tuning", 1e-4), ("ckl-light-tuning-high-rate", 1e-3)):
+        study = load(name)
+        nqe = next(task for task in study.evaluations if task.name.startswith("nqe"))
+        assert [one.subset for one in nqe.sets] == ["new-easy-p1", "new-easy-p2"] and nqe.form == "question"  # type: ignore[union-attr]
+        trained = plan.make(study, None)
+        same = plan.make(load("ckl-gpt2" if rate == 1e-4 else "ckl-gpt2-high-rate"), None)
+        assert {method.schedule.max_rate for method in study.methods} == {rate}  # type: ignore[union-attr]
+        rounds = [[run.rounds for run in one.tree.runs] for one in (trained, same)]
+        assert rounds[0] == rounds[1], "the checkpoints are those of the study that trains them"
 
 
 def test_the_plan_says_what_is_trained_as_table_2_prints_it() -> None:

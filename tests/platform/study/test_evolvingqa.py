@@ -1,4 +1,4 @@
-"""The studies of EvolvingQA: their rounds before there is a corpus, and the weights that they train."""
+"""The studies of EvolvingQA and TemporalWiki: their rounds without a corpus, and the weights that they train."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
+from ticlm.methods.method import Continual
+from ticlm.methods.optimizers import AdamW
 from ticlm.platform.cli import plan_view
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import load
@@ -42,5 +44,24 @@ def test_the_plan_says_what_is_trained_without_a_corpus_or_weights() -> None:
         "model: 737,668,096 parameters",
         "lora-4 trains 403,908,096 of 738,847,744 weights (403M of 738M)\n",
         "k-adapter-2 trains 427,899,904 of 762,839,552 weights (427M of 762M)\n",
+        "lora-4-self trains 403,514,880 of 738,454,528 weights (403M of 738M)\n",  # 24 · 16,384 fewer than lora-4
+        "k-adapter-2-text trains 427,899,904 of 762,839,552 weights (427M of 762M)\n",
     ):
         assert line in printed.getvalue().replace(" \n", "\n"), "no further round adds any: all train one adapter"
+
+
+@pytest.mark.parametrize("name", ["temporalwiki", "temporalwiki-full", "temporalwiki-initial", "temporalwiki-parts"])
+def test_temporalwiki_trains_by_one_adam_and_goes_on_with_one_adapter(name: str) -> None:
+    methods = [method for method in load(name).methods if isinstance(method, Continual)]
+    adams = [method.optimizer for method in methods if isinstance(method.optimizer, AdamW)]
+    assert {(one.betas, one.weight_decay) for one in adams} == {((0.9, 0.999), 0.0)}
+    assert len(adams) == len(methods) - ("recadam" in [method.name for method in methods])
+    assert {method.adapter.per for method in methods if method.adapter} <= {"run"}
+
+
+def test_perplexity_by_part_of_speech_is_of_the_checkpoints_of_temporalwiki() -> None:
+    rounds = [
+        [run.rounds for run in plan.make(load(name), None).tree.runs] for name in ("temporalwiki", "temporalwiki-parts")
+    ]
+    assert rounds[0] == rounds[1]
+    assert "pos-perplexity" not in {task.kind for task in load("temporalwiki").evaluations}, "it needs a pipeline"

@@ -9,7 +9,7 @@ import pytest
 from sets import PERIOD, Prompter, kept, kept_subsets, measured
 
 from ticlm.core.errors import InputError
-from ticlm.core.examples import MASK, Example
+from ticlm.core.examples import MASK, Example, Examples
 from ticlm.core.settings import parse
 from ticlm.platform.tasks.answer_ranks import AnswerRanks
 from ticlm.platform.tasks.answerer import NO_TOKEN, NOT_NUMBERS, Rank
@@ -190,6 +190,15 @@ def test_a_subset_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     data = kept_subsets(tmp_path, {"invariant": [KING]})
     with pytest.raises(InputError, match=r"^probes: toy@1 has no subset updated; it has invariant$"):
         answers(sets=[{"subset": "updated"}]).hashes(data, ("updated",))
+    ckl = Examples(data.store, data.info.model_copy(update={"name": "ckl-probes"}))
+    phases = ("new-easy-p1", "new-easy-p2")
+    with pytest.raises(InputError) as lacking:
+        answers(sets=[{"subset": phase} for phase in phases]).hashes(ckl, phases)
+    assert str(lacking.value) == (
+        "probes: ckl-probes@1 has no subset new-easy-p1, new-easy-p2; it has invariant. newLAMA_easy_small_split1.csv "
+        "and newLAMA_easy_small_split2.csv make it: `ticlm data build ckl-probes --set version=1-whole`, and "
+        "`examples: ckl-probes@1-whole` in the study"
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from probesets import RIGHT, one_phase
 from rich.console import Console
 
 from ticlm.platform.display.text_tables import terminal
-from ticlm.platform.papers.ckl.compared import COLUMNS, _code, beside_printed
+from ticlm.platform.papers.ckl.compared import COLUMNS, _code, _percent, beside_printed
 from ticlm.platform.papers.ckl.part import Fuar
 from ticlm.platform.papers.ckl.study_fuar import fuar_tables
 from ticlm.platform.report.report import Report
@@ -50,11 +50,20 @@ def test_other_probe_sets_and_metrics_are_not_compared() -> None:
         ("lama@1/new-easy-p2", "NLE-P2"),
         ("il@1/invariant", "IL"),
         ("nqe@1/new-easy", "NQE"),
+        ("nqe@1/new-easy-p1", "NQE"),
         ("facts@1/kept", "kept"),
     ],
 )
 def test_probe_sets_have_the_names_of_the_paper(score: str, code: str) -> None:
     assert _code(score) == code
+
+
+def test_the_two_phases_of_a_set_that_the_paper_takes_as_one_are_pooled() -> None:
+    asked = [("il@1/invariant", 0.5, 10), ("nqe@1/new-easy-p1", 10 / 529, 529), ("nqe@1/new-easy-p2", 21 / 201, 201)]
+    scores = [{"score": name, "score_after": value, "n": n} for name, value, n in asked]
+    assert _percent(scores) == pytest.approx({"IL": 50.0, "NQE": 100 * 31 / 730})
+    none = [{"score": "il@1/invariant", "score_after": math.nan, "n": 0}]
+    assert math.isnan(_percent(none)["IL"])
 
 
 def test_a_report_has_them_on_demand() -> None:

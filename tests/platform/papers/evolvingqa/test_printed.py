@@ -5,7 +5,7 @@ import re
 import pytest
 from paths import ROOT
 
-from ticlm.platform.papers.evolvingqa.printed import QuestionSet, evolving_qa, may_be_of
+from ticlm.platform.papers.evolvingqa.printed import QuestionSet, evolving_qa, may_be_of, scored_sentence
 
 PAPER = evolving_qa()
 CLOSED = ("initial", "full", "k-adapter", "lora")
@@ -69,3 +69,18 @@ def test_the_edited_cells_of_four_months_are_not_shares_of_their_questions() -> 
     assert (len(fitting), len(cells)) == (3, 32)
     others: tuple[QuestionSet, ...] = ("UNCHANGED", "NEW")
     assert all(may_be_of(PAPER.exact(m, s, t), PAPER.asked(s, t)) for m in CLOSED for s in others for t in PAPER.months)
+
+
+def test_all_shares_of_edited_in_a_month_are_of_one_number_of_questions_above_that_of_table_2() -> None:
+    found = {month: PAPER.scored(month) for month in PAPER.months[1:5]}
+    assert found == {"202304": (2649,), "202305": (2236,), "202306": (1987,), "202307": (1962,)}
+    ratios = [n / PAPER.asked("UPDATED", month) for month, (n,) in found.items()]
+    assert [round(ratio, 2) for ratio in ratios] == [1.17, 1.18, 1.16, 1.17]
+    for month, (n,) in found.items():
+        preferred = [one[PAPER.months.index(month)] for held in PAPER.preferred.values() for one in held.values()]
+        shares = [*preferred, *(PAPER.exact(m, s, month) for m in CLOSED for s in EDITED)]
+        assert len(shares) == 16 and all(may_be_of(share, n) for share in shares)
+    assert min(len(PAPER.scored(month)) for month in ("202303", "202308")) > 100, "there, nothing follows"
+    said = scored_sentence()
+    assert "from 202304 to 202307" in said and "2,649, 2,236, 1,987, 1,962 questions" in said
+    assert "Table 2 counts 2,259, 1,889, 1,708, 1,672, so they were taken of 1.16 to 1.18 times" in said
