@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.core import paths
 from ticlm.core.mixture import Source
-from ticlm.methods.method import Continual
 from ticlm.platform.eval.wanted.asked import mid_round_keys_by_place, scored_mid_round
 from ticlm.platform.results.study_result import COLUMNS
 from ticlm.platform.study.mid_round import epochs_by
@@ -43,7 +42,7 @@ def progress(plan: Plan) -> pd.DataFrame | None:
     found: dict[tuple[str, str, int | None], dict[str, Any]] = {}
     for run in plan.tree.runs:
         before, read = 0, Fraction(0)
-        for trained, key in run.rounds.items() if isinstance(run.method, Continual) else ():
+        for trained, key in () if run.method.is_series else run.rounds.items():
             spec = plan.tree.rounds[key]
             own = Source(corpus=paths.corpus_id(plan.study.corpus), period=spec.period)
             rows = corpus.periods[spec.period].splits["train"].rows if spec.period in corpus.periods else 0

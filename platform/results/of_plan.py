@@ -97,7 +97,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         predictions=kept_predictions(plan),
         setup=None if request is None else setup(plan, request),
         frozen=first_model,
-        weights=() if plan.size is None else round_weights(study, plan.adapted, plan.tree, plan.size.parameters),
+        weights=round_weights(study, plan.adapted, plan.tree, parameters),
     )
 
 
