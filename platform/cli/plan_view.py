@@ -14,6 +14,7 @@ from rich.table import Table
 from ticlm.core import quantities
 from ticlm.core.errors import InputError
 from ticlm.platform.cli import plan_costs, plan_notes
+from ticlm.platform.study.adapted import RoundWeights, round_weights
 from ticlm.platform.study.chains import Chain, groups
 from ticlm.platform.study.chains import name as name_of
 from ticlm.platform.study.costs import Machine
@@ -39,6 +40,7 @@ def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = Non
         f"{total['unspent']:,} tokens of their budgets fill no whole step" if total["unspent"] else "",
         *plan_costs.lines(summary["cost"]),
         *map(str, plan.adapted),
+        *_whole(plan),
         f"cells: {summary['cells']['wanted']:,}, {summary['cells']['left']:,} to score" if summary["cells"] else "",
         *(_new_and_old(row, plan.study.length) for row in summary["methods"] if row["old_on_top"]),
         f"most epochs of one source: {most.epochs:.2f} ({most.said})" if most is not None and most.epochs else "",
@@ -51,6 +53,15 @@ def view(plan: Plan, machine: Machine = DEFAULT, expected: Expected | None = Non
 
         results = [plan_table(expected), ""]
     return Group(_chains(plan, summary), "", _methods(summary), "", *results, *(line for line in lines if line))
+
+
+def _whole(plan: Plan) -> list[str]:
+    """Return a line about the methods that train all weights, where others do not."""
+    if not plan.adapted or plan.size is None:
+        return []
+    others = [method.name for method in plan.study.methods if method.name not in {one.method for one in plan.adapted}]
+    each = "trains" if len(others) == 1 else "train"
+    return [f"{', '.join(others)} {each} all {plan.size.parameters:,} weights"] if others else []
 
 
 def _new_and_old(row: dict[str, Any], length: int) -> str:
@@ -156,12 +167,18 @@ def _described(plan: Plan, machine: Machine, most: plan_notes.MostEpochs | None)
         "total": _row(plan, None, left, machine, rate),
         "cost": plan_costs.describe(plan, left, machine, left_cells),
         "adapted": [asdict(one) for one in plan.adapted],
+        "weights": [asdict(one) for one in _round_weights(plan)],
         "epochs": None if most is None else most.epochs,
         "most_epochs": None if most is None else most._asdict() | {"source": str(most.source)},
         "outside": external_inputs(plan),
         "cells": None if cells is None else {"wanted": cells.wanted, "left": cells.left},
         "notes": [*plan_notes.notes(plan, most), *unknown],
     }
+
+
+def _round_weights(plan: Plan) -> tuple[RoundWeights, ...]:
+    size = plan.size
+    return () if size is None else round_weights(plan.study, plan.adapted, plan.tree, size.parameters)
 
 
 def _cells(plan: Plan) -> tuple[CellCount | None, list[str]]:

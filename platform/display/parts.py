@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+NEAR = 0.01
+"""Models whose sizes differ by no more than this share count as equally large."""
 WIDE, PAGE_WIDE = 6, 11
 """Most columns of one table in the terminal, and of one that is shown at once on the page."""
 
@@ -131,10 +133,18 @@ class Printed:
     """Name of the file of `frame`, without `.csv`."""
     frame: pd.DataFrame
     """A row for each number that both have: ours, the paper's and their difference, among other columns."""
-    table: TextTable | None
+    tables: tuple[TextTable, ...] = ()
     """None where nothing can be compared."""
     lines: tuple[str, ...] = ()
     """What they say, or why there are none; and where a paper contradicts itself."""
+
+
+def other_size(study: StudyResult, printed: int, of: str) -> list[str]:
+    """Return a line that says so if the model of a study has not the parameters of that of printed numbers (`of` says
+    whose), without what methods add."""
+    if abs(study.parameters / printed - 1) <= NEAR:
+        return []
+    return [f"{study.name}: its model has {study.parameters:,} parameters, {of} {printed:,}."]
 
 
 @dataclass(frozen=True)

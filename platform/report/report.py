@@ -106,7 +106,7 @@ class Report:
     @cached_property
     def parts(self) -> list[Part]:
         """What each benchmark adds, in the order of the page (papers/together/parts.py)."""
-        from ticlm.platform.display import ages
+        from ticlm.platform.display import ages, weights
         from ticlm.platform.display.age import leak
         from ticlm.platform.display.age.part import part as age
         from ticlm.platform.display.models import part as models
@@ -120,7 +120,8 @@ class Report:
         own = self.trained, self.summary
         aged = ages.part(self.trained, self._trained_views)
         of_vintages = [found] if (found := leak.part(self.trained)) else []
-        return parts(self.results, [*of_models, part(*own), aged, *of_vintages], [without_periods(*own)])
+        adapted = [found] if (found := weights.part(self.trained)) else []
+        return parts(self.results, [*of_models, part(*own), aged, *of_vintages], [without_periods(*own), *adapted])
 
     @property
     def trained(self) -> list[StudyResult]:

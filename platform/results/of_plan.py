@@ -15,7 +15,7 @@ from ticlm.platform.results.dated_changes import dated_changes, is_dated
 from ticlm.platform.results.facts import fact_frame
 from ticlm.platform.results.kept_answers import kept_predictions
 from ticlm.platform.results.losses import loss_frame
-from ticlm.platform.results.mid_round import mid_round_cells
+from ticlm.platform.results.mid_round import mid_round_cells, progress
 from ticlm.platform.results.questions import question_frame
 from ticlm.platform.results.setup import StudyRequest, setup
 from ticlm.platform.results.study_result import (
@@ -26,7 +26,7 @@ from ticlm.platform.results.study_result import (
     TaskMetric,
 )
 from ticlm.platform.results.tallies import CountedExamples, counted
-from ticlm.platform.study.adapted import weights_of
+from ticlm.platform.study.adapted import round_weights, weights_of
 from ticlm.platform.study.costs import forward_flops, trained_flops
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.plan import Plan
@@ -77,6 +77,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         external_inputs=tuple(external_inputs(plan)),
         missing=(*missing, *not_scored, *not_published, *no_sets),
         mid_round=mid_round,
+        progress=progress(plan),
         is_raw=study.reference == "raw",
         evaluated_by_task={t.id: plan.labels(t) for t in tasks if t.data_source is not None},
         asked={t.id: keys.without_weights(t) for t in tasks},
@@ -96,6 +97,7 @@ def study_result(plan: Plan, request: StudyRequest | None = None) -> StudyResult
         predictions=kept_predictions(plan),
         setup=None if request is None else setup(plan, request),
         frozen=first_model,
+        weights=round_weights(study, plan.adapted, plan.tree, parameters),
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ticlm.platform.results.built_sets import BuiltSet
+    from ticlm.platform.study.adapted import RoundWeights
     from ticlm.platform.tasks.shown_prompts import ShownPrompt
 
 STATIC_COLUMNS = ("method", "seed", "trained", "task", "source", "metric", "value", "n", "stderr")
@@ -163,6 +164,8 @@ class StudyResult:
     mid_round: pd.DataFrame | None = None
     """COLUMNS and `step`: cells of models that were published inside a round, after so many of its steps. Matrices and
     all that follows from them know the ends of rounds alone. None where the study publishes none."""
+    progress: pd.DataFrame | None = None
+    """How far each method has come at each checkpoint, also inside rounds (results/mid_round.py). None as above."""
     examples: tuple[CountedExamples, ...] = ()
     """Counts of the sets of examples that tasks read, for the periods that are evaluated."""
     static: pd.DataFrame = field(default_factory=no_static)
@@ -191,6 +194,8 @@ class StudyResult:
     """Columns PREDICTION_COLUMNS: what models answered to single probes. None if it was not kept."""
     prompts: Mapping[str, tuple[ShownPrompt, ...]] = field(default_factory=dict)
     """Task (`name@version`) -> the prompts whose continuations are shown."""
+    weights: tuple[RoundWeights, ...] = ()
+    """The weights that each round of the continual methods trains, where some are frozen or added; else none."""
     setup: Setup | None = None
     """What was run; None for published results."""
     frozen: MethodResult | None = None

@@ -11,12 +11,14 @@ from ticlm.methods.method import Continual
 from ticlm.methods.seams import Adapter
 from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.study.settings import Study
+from ticlm.platform.study.tree import Tree
 
 
 @dataclass(frozen=True)
 class AdaptedWeights:
     """The number of weights in a method's first continual round: trained ones, and all. Each further round adds
-    `added`. Gradients of activations pass `passed` of them, in `layers` layers (`parameter_groups.passed`)."""
+    `added`, and trains `added_trained` more than the one before. Gradients of activations pass `passed` of them, in
+    `layers` layers (`parameter_groups.passed`)."""
 
     method: str
     trained: int
@@ -24,12 +26,30 @@ class AdaptedWeights:
     added: int
     passed: int
     layers: int
+    added_trained: int = 0
+
+    def in_round(self, number: int) -> tuple[int, int]:
+        """Return the weights that a continual round trains, and all; the first one has number 1."""
+        return self.trained + (number - 1) * self.added_trained, self.total + (number - 1) * self.added
 
     def __str__(self) -> str:
         """Say it exactly, and in millions rounded down, as CKL's Table 2 does."""
         millions = f"{self.trained // 1_000_000}M of {self.total // 1_000_000}M"
-        more = f"; each further round adds {self.added:,}" if self.added else ""
-        return f"{self.method} trains {self.trained:,} of {self.total:,} weights ({millions}){more}"
+        trained, total = self.in_round(2)
+        more = f"; each further round adds {self.added:,}: the second trains {trained:,} of {total:,}"
+        return (
+            f"{self.method} trains {self.trained:,} of {self.total:,} weights ({millions}){more if self.added else ''}"
+        )
+
+
+@dataclass(frozen=True)
+class RoundWeights:
+    """The number of weights that a method trains in one of its rounds, and of all that its model has by then."""
+
+    method: str
+    period: str
+    trained: int
+    total: int
 
 
 WeightsOf = Callable[[RoundRecipe], AdaptedWeights | None]
@@ -58,6 +78,27 @@ def weights_of(study: Study, adapted: Sequence[AdaptedWeights]) -> WeightsOf:
     return lambda recipe: found.get((recipe.adapter, recipe.frozen))
 
 
+def round_weights(
+    study: Study, adapted: Sequence[AdaptedWeights], tree: Tree, parameters: int
+) -> tuple[RoundWeights, ...]:
+    """Return the weights of each round of the continual methods, in order; none if all rounds train all weights.
+
+    `parameters` are those of the model without adapters, which a round without one trains. Rounds of no step train
+    none, and are left out.
+    """
+    of, found = weights_of(study, adapted), dict[tuple[str, str], RoundWeights]()
+    for run in tree.runs if adapted else ():
+        number = 0
+        for period, key in run.rounds.items() if isinstance(run.method, Continual) else ():
+            spec = tree.rounds[key]
+            weights = of(spec.recipe)
+            number += weights is not None
+            counts = (parameters, parameters) if weights is None else weights.in_round(number)
+            if spec.steps:
+                found.setdefault((run.method.name, period), RoundWeights(run.method.name, period, *counts))
+    return tuple(found.values())
+
+
 def _weights(study: Study, method: Continual, vocab_size: int) -> AdaptedWeights:
     import torch
 
@@ -78,5 +119,5 @@ def _weights(study: Study, method: Continual, vocab_size: int) -> AdaptedWeights
                 through.append(passed(module))
     except InputError as error:
         raise InputError(f"methods.{method.name}: {error}") from None
-    (trained, total), last = totals[0], totals[-1][1]
-    return AdaptedWeights(method.name, trained, total, last - total, *through[0])
+    (trained, total), (later, whole) = totals[0], totals[-1]
+    return AdaptedWeights(method.name, trained, total, whole - total, *through[0], later - trained)

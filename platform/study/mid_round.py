@@ -33,3 +33,14 @@ def publishing_steps(spec: Round, every: EverySteps | EveryEpochs, own: Source, 
             found.append(step)
         drawn, first = drawn + share, first + segment.steps
     return tuple(dict.fromkeys(found))
+
+
+def epochs_by(spec: Round, step: int, own: Source, rows: int) -> Fraction:
+    """Return how often a round has drawn the `rows` rows of its own period after so many of its steps, by their share
+    of the mixture."""
+    drawn, first = Fraction(0), 0
+    for segment in spec.segments:
+        share = segment.mixture.rows(segment.steps * spec.recipe.batch_rows).get(own, 0)
+        taken = min(max(step - first, 0), segment.steps)
+        drawn, first = drawn + Fraction(share * taken, segment.steps), first + segment.steps
+    return drawn / rows if rows else drawn

@@ -20,6 +20,7 @@ from ticlm.platform.tasks.base import Task, whole_task
 SAYS = "says"
 KINDS = {
     "fuar": "ticlm.platform.papers.ckl.part:Fuar",
+    "probes": "ticlm.platform.papers.ckl.part:Probes",
     "evolving": "ticlm.platform.papers.evolvingqa.part:Evolving",
     "temporalwiki": "ticlm.platform.papers.temporalwiki.part:FactPairs",
     "kept": "ticlm.platform.display.kept.part:Kept",

@@ -1,4 +1,4 @@
-"""What CKL adds to a report: the FUARs that studies ask for, in an entry `kind: fuar` of their `tables`."""
+"""What CKL adds to a report: FUARs and scores of probes, in entries `kind: fuar` and `kind: probes` of `tables`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.parts import Headline, Part, Section, Tables
-from ticlm.platform.papers.ckl import shown
+from ticlm.platform.papers.ckl import probes_shown, shown
 from ticlm.platform.papers.ckl.compared import beside_printed
-from ticlm.platform.papers.ckl.settings import FuarRequest
+from ticlm.platform.papers.ckl.probes import probe_table
+from ticlm.platform.papers.ckl.settings import FuarRequest, ProbesRequest
 from ticlm.platform.papers.ckl.study_fuar import NO_GAIN, fuar_tables
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "FUAR"
 TITLE = "Forgotten for what was gained (FUAR)"
+PROBES = "What probes know, after each epoch and at the end"
 HEADLINE = "FUAR: what was forgotten over what was gained, at the last checkpoint; in brackets the 95 % interval."
 
 
@@ -40,8 +42,20 @@ class Fuar(FuarRequest, Tables):
             headline=tuple(_headline(found.rows)),
             headline_notes=(HEADLINE,),
             missing=tuple(shown.missing_lines(found)),
-            printed=(partial(beside_printed, found),),
+            printed=(partial(beside_printed, asked),),
         )
+
+
+class Probes(ProbesRequest, Tables):
+    def part(self, study: StudyResult) -> Part:
+        return self.of_all([(study, self)])
+
+    @classmethod
+    def of_all(cls, asked: Sequence[tuple[StudyResult, ProbesRequest]]) -> Part:
+        found = probe_table(asked)
+        tables, charts = tuple(probes_shown.tables(found)), tuple(probes_shown.charts(found))
+        section = Section("probes", PROBES, tables, charts, (probes_shown.WHAT,), "Probes", on_terminal=False)
+        return Part("Probes", {"probes": found}, (section,) * bool(tables), counts_as_benchmark=False)
 
 
 def _headline(rows: pd.DataFrame) -> Iterator[Headline]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -41,7 +42,12 @@ class CklTable(Settings):
     """Scores of the initial model."""
     phases: int = Field(1, ge=1)
     """Number of corpora after the initial one. With two, the forgetting of the first one's knowledge is n.d."""
+    metric: Literal["exact-match", "f1"] = "exact-match"
+    model: str = "T5-large"
+    parameters: int = 737_668_096
+    """Parameters of the model, without what methods add."""
     note: str = ""
+    """Where the table contradicts itself or another one."""
     rows: Mapping[str, PrintedFuar]
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Which scores of a study FUAR is taken over: what was forgotten against what was updated and learned (CKL, eq. 1)."""
+"""Which scores of a study CKL's tables are about: those of FUAR (equation 1), and all scores of probes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ Scores = tuple[str, ...]
 FORM = re.compile(r"[^/\s]+(/[^/\s]+){0,2}")
 
 
+PrintedName = Literal["2", "3 SMALL", "3 SMALL-P1", "3 SMALL-P1 to SMALL-P2", "7", "10", "11", "13"]
+"""Tables of `ckl.yaml`, by their names there."""
 Period = Annotated[Label, AfterValidator(lambda label: label.replace("..", "-"))]
 """The label of a period; a span may be written as in a calendar, `202005..202010`."""
 
@@ -45,7 +47,7 @@ class FuarRequest(TableRequest):
     of them. The scores of one list make one task of the equation: their gaps are averaged, and then clipped at 0.
     """
 
-    not_tasks = frozenset({"kind", "name", "period", "base", "chain", "metric", "average"})
+    not_tasks = frozenset({"kind", "name", "period", "base", "chain", "metric", "average", "printed"})
     kind: Literal["fuar"] = "fuar"
     name: str = "fuar"
     """Name of this FUAR in reports."""
@@ -73,6 +75,9 @@ class FuarRequest(TableRequest):
     """The metric of all scores; a higher value must be better."""
     average: Literal["macro", "micro"] = "macro"
     """How the gaps of one list are averaged: each score counts the same (`macro`), or each probe does (`micro`)."""
+    printed: tuple[PrintedName, ...] = ()
+    """Tables of the paper that this study is a run of: `ticlm report --paper` shows what they print beside its numbers.
+    A study of another size names none."""
 
     @field_validator("invariant", "updated", "new")
     @classmethod
@@ -86,6 +91,9 @@ class FuarRequest(TableRequest):
         if self.phases and self.chain != "end":
             raise ValueError(f"{self.name}: chain: {self.chain} makes phases of all periods; leave phases out")
         return self
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | (frozenset() if self.printed else {"printed"})
 
     def extras(self) -> tuple[Extra, ...]:
         return (Extra("stats", ("scipy",)),)  # resampling.py draws its bootstrap
@@ -104,6 +112,29 @@ class FuarRequest(TableRequest):
             raise ValueError(f"{self.where('base')}: {self.base} is not a period ({labels[0]} … {labels[-1]})")
         if late := next((phase.period for phase in self.phases if phase.period not in labels), None):
             raise ValueError(f"{self.where('phases')}: {late} is not a period ({labels[0]} … {labels[-1]})")
+
+
+class ProbesRequest(TableRequest):
+    """Scores of probes by method and set, at the base and at the end, and a chart of them at every checkpoint.
+
+    The base is the first checkpoint. Shown are exact match, F1, accuracy, ROUGE-L and precision at k, whichever a task
+    has. It changes no id; a finished study can be asked again.
+    """
+
+    kind: Literal["probes"] = "probes"
+    name: str = "probes"
+    """Name of these tables in reports."""
+    tasks: tuple[str, ...] = Field(min_length=1)
+    """Tasks without periods, such as `generated-answers` and `answer-ranks`; those that ask one set share its table."""
+
+    def named(self) -> Iterator[tuple[str, str]]:
+        yield from (("tasks", name) for name in self.tasks)
+
+    def check(self, tasks: Sequence[Task], labels: Sequence[str]) -> None:
+        """Raise ValueError also if a task is asked about periods, whose scores are matrices."""
+        for name in self.tasks:
+            if (found := self.find_task("tasks", name, tasks)).axis == "period":
+                raise ValueError(f"{self.where('tasks')}: {found.id} is asked about periods; name a task without")
 
 
 def _checked(names: Scores) -> Scores:

@@ -56,7 +56,7 @@ class Evolving(EvolvingRequest, Tables):
             headline=headline,
             headline_notes=(HEADLINE, *[BOUND] * any(math.isfinite(one.high) for one in headline)),
             missing=found.missing,
-            printed=(partial(beside_printed, found.scores),),
+            printed=(partial(beside_printed, asked, found),),
         )
 
 

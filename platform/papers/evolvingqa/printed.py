@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Literal
 
@@ -84,27 +84,6 @@ def may_be_of(percent: float, n: int) -> bool:
     """Return whether a whole number of n questions gives this percentage in the decimals that are printed."""
     near = round(percent * n / 100)
     return any(0 <= k <= n and abs(100 * k / n - percent) <= HALF for k in (near - 1, near, near + 1))
-
-
-@cache
-def scored_sentence() -> str:
-    """Return the sentence that says of how many questions the printed shares of EDITED are, in the months in which a
-    single number fits all of them, beside how many Table 2 counts."""
-    paper = evolving_qa()
-    found = {month: paper.scored(month) for month in paper.months}
-    single = {month: numbers[0] for month, numbers in found.items() if len(numbers) == 1}
-    asked = [paper.asked("UPDATED", month) for month in single]
-    ratios = [n / counted for n, counted in zip(single.values(), asked)]
-    return (
-        f"EvolvingQA: from {min(single)} to {max(single)}, all 16 shares that the paper prints of EDITED in a month "
-        f"(Tables 3 and 5) are k of n for {_listed(single.values())} questions, and for no other n below twice the "
-        f"count of Table 2. Table 2 counts {_listed(asked)}, so they were taken of {min(ratios):.2f} to "
-        f"{max(ratios):.2f} times as many, as if before a last filter of the set."
-    )
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return ", ".join(f"{number:,}" for number in numbers)
 
 
 @cache

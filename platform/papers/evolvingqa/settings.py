@@ -76,7 +76,7 @@ class EvolvingRequest(QuestionTasks, TableRequest):
     every month. Nothing here reaches a round or a cell: it names what is in `evaluations`.
     """
 
-    not_tasks = frozenset({"kind", "name", "sets"})
+    not_tasks = frozenset({"kind", "name", "sets", "printed"})
     shows_construction = True
     kind: Literal["evolving"] = "evolving"
     name: str = "evolving"
@@ -92,6 +92,13 @@ class EvolvingRequest(QuestionTasks, TableRequest):
     sets: tuple[str, ...] = ()
     """Sets of examples whose construction is reported beside that of the sets asked, such as one of `wiki-revisions`:
     names, paths or URIs."""
+
+    printed: tuple[Literal["3", "5"], ...] = ()
+    """Tables of the paper that this study is a run of: `ticlm report --paper` shows what they print beside its numbers.
+    A study of another size names none."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | (frozenset() if self.printed else {"printed"})
 
     def wanted(self) -> Iterator[tuple[str, str, str]]:
         """Yield (setting, task, metric by which that task must be compared) of every task that it names."""

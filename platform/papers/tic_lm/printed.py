@@ -103,8 +103,8 @@ def compared(summary: pd.DataFrame, results: Sequence[StudyResult]) -> pd.DataFr
 
 
 def describe(found: pd.DataFrame) -> list[str]:
-    """Return lines about a comparison: how far apart the numbers are, or why there are none; what CORE is; and where
-    the paper contradicts itself."""
+    """Return lines about a comparison: how far apart the numbers are, or why there are none, and where the paper
+    contradicts itself."""
     if not len(found):
         budgets = ", ".join(dict.fromkeys(f"{one.model} with {count(one.tokens)} tokens" for one in printed().tables))
         return [
@@ -116,9 +116,6 @@ def describe(found: pd.DataFrame) -> list[str]:
     if regret := [row for row in rows if row["task"] != CORE]:
         far = max(regret, key=lambda row: abs(row["difference"]))
         lines[0] += f"; of regret, {_where(far)} is farthest off, by {far['difference']:+.4f}"
-    for row in rows:
-        if row["task"] == CORE:
-            lines.append(f"TiC-LM: {_where(row)}: {row['ours']:.1f} here, {row['paper']:.1f} in Table {row['table']}")
     for row in rows:
         if row["other_tables"]:
             lines.append(f"TiC-LM: {_where(row)}: Table {row['table']} prints {row['paper']:g}, {row['other_tables']}")

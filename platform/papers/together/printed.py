@@ -14,9 +14,13 @@ WHAT = (
 
 
 def printed(parts: Sequence[Part]) -> tuple[Part, list[str]]:
-    """Return the printed numbers of all papers that have parts in a report, and lines about them."""
-    found = [one() for part in parts for one in part.printed]
-    tables = tuple(one.table for one in found if one.table is not None)
-    section = Section("paper", TITLE, tables, notes=(WHAT,), short="Printed numbers")
-    whole = Part(TITLE, {one.file: one.frame for one in found}, (section,) if tables else ())
-    return whole, [line for one in found for line in one.lines]
+    """Return the printed numbers of all papers that have parts in a report, and lines about them. A paper of which no
+    number can be compared says so only if no other one has any."""
+    every = [one() for part in parts for one in part.printed]
+    found = [one for one in every if one.tables] or every
+    tables = tuple(table for one in found for table in one.tables)
+    lines = list(dict.fromkeys(line for one in found for line in one.lines))
+    told = {note for table in tables for note in table.notes}
+    notes = (WHAT, *(line for line in lines if line not in told))
+    section = Section("paper", TITLE, tables, notes=notes, short="Printed numbers")
+    return Part(TITLE, {one.file: one.frame for one in found}, (section,)), lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,14 @@ from rich.console import Console
 from ticlm.core import settings
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.methods.adapters.lora import LoRA
+from ticlm.methods.freezing import frozen
 from ticlm.methods.method import Continual
 from ticlm.methods.recadam import RecAdam
 from ticlm.methods.seams import RoundPosition
 from ticlm.platform.cli import plan_view
+from ticlm.platform.models import adapter_stack, build
 from ticlm.platform.study import plan
+from ticlm.platform.study.adapted import adapted_weights
 from ticlm.platform.study.settings import load
 
 SMALL = ROOT / "benchmarks/experiments/ckl"
@@ -78,12 +82,42 @@ def test_the_plan_says_what_is_trained_as_table_2_prints_it() -> None:
     Console(file=printed, width=200).print(plan_view.view(plan.make(load("ckl-parameters"), None)))
     for line in (
         "model: 737,668,096 parameters",
-        "ckl-lora trains 403,908,096 of 738,847,744 weights (403M of 738M); each further round adds 1,179,648",
-        "ckl-k-adapter-2 trains 427,899,904 of 762,839,552 weights (427M of 762M); each further round adds 25,171,456",
-        "ckl-k-adapter-3 trains 440,484,864 of 775,424,512 weights (440M of 775M); each further round adds 37,756,416",
-        "ckl-modular trains 438,584,576 of 773,524,224 weights (438M of 773M); each further round adds 35,856,128",
+        "ckl-lora trains 403,908,096 of 738,847,744 weights (403M of 738M); each further round adds 1,179,648: "
+        "the second trains 404,694,528 of 740,027,392",
+        "ckl-k-adapter-2 trains 427,899,904 of 762,839,552 weights (427M of 762M); each further round adds 25,171,456: "
+        "the second trains 427,899,904 of 788,011,008",
+        "ckl-k-adapter-3 trains 440,484,864 of 775,424,512 weights (440M of 775M); each further round adds 37,756,416: "
+        "the second trains 440,484,864 of 813,180,928",
+        "ckl-modular trains 438,584,576 of 773,524,224 weights (438M of 773M); each further round adds 35,856,128: "
+        "the second trains 438,584,576 of 809,380,352",
+        "ckl-vanilla, ckl-recadam train all 737,668,096 weights",
     ):
         assert line in printed.getvalue()
+
+
+def test_a_plan_has_the_weights_of_each_phase() -> None:
+    """The second phase's counts are those of Table 3, of a decoder that goes on training its adapters."""
+    weights = json.loads(plan_view.as_json(plan.make(load("ckl-parameters"), None)))["weights"]
+    found = {(one["method"], one["period"]): (one["trained"], one["total"]) for one in weights}
+    assert found["ckl-lora", "202011-202104"] == (403_908_096, 738_847_744)
+    assert found["ckl-lora", "202105-202110"] == (404_694_528, 740_027_392)
+    assert found["ckl-k-adapter-2", "202105-202110"] == (427_899_904, 788_011_008)
+    assert found["ckl-lora", "202005-202010"] == found["ckl-vanilla", "202105-202110"] == (737_668_096,) * 2
+
+
+def test_each_further_round_adds_as_many_weights_as_the_second() -> None:
+    """What the plan says of round 3 is what a module of three adapters has."""
+    size = "{d_model: 16, d_kv: 8, d_ff: 32, num_layers: 2, num_heads: 2}"
+    model = f"model={{kind: config, model_type: t5, config: {size}}}"
+    study = load("ckl-parameters", sets=[model, "methods=[ckl-vanilla, ckl-lora]"])
+    (lora,) = (one for one in adapted_weights(study, 100) if one.method == "ckl-lora")
+    method = next(one for one in study.methods if one.name == "ckl-lora")
+    assert isinstance(method, Continual)
+    module = build.from_config(build.config(study.model, 100), study.objective)
+    for number in (1, 2, 3):
+        adapter_stack.prepare(module, method.adapter, frozen(method.freeze, method.adapter), 0)
+        sizes = [(weight.numel(), weight.requires_grad) for weight in module.parameters()]
+        assert lora.in_round(number) == (sum(n for n, trained in sizes if trained), sum(n for n, _ in sizes))
 
 
 @pytest.mark.parametrize("file", sorted(SMALL.glob("*.yaml")), ids=lambda file: file.stem)

@@ -24,7 +24,7 @@ from ticlm.platform.results.study_result import tidy
 from ticlm.platform.run import cleanup, driver
 from ticlm.platform.run.check import check
 from ticlm.platform.study import plan
-from ticlm.platform.study.mid_round import publishing_steps
+from ticlm.platform.study.mid_round import epochs_by, publishing_steps
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.round import Segment
 from ticlm.platform.study.settings import EveryEpochs, EverySteps, Study
@@ -224,6 +224,10 @@ def test_epochs_are_of_the_rounds_own_period(toy_root: Path, toy_study: MakeStud
     assert after(0.01, half) == tuple(range(1, 12)), "more often than steps: after every step, once"
     assert after(1, (4, {own: 1}), (8, half[1])) == (3, 6, 11), "16 rows of the first, 16 of the second"
     assert after(2.4, half) == (), "the last step ends the round"
+    parts = (Segment(mixture=Mixture.of({own: 1}), steps=4), Segment(mixture=Mixture.of(half[1]), steps=8))
+    changed = spec.model_copy(update={"segments": parts})
+    read = [epochs_by(changed, step, own, 10) for step in (0, 2, 4, 6, 12)]
+    assert read == [0, Fraction(8, 10), Fraction(16, 10), Fraction(20, 10), Fraction(32, 10)]
 
 
 def test_steps_are_those_before_the_end(toy_root: Path, toy_study: MakeStudy) -> None:

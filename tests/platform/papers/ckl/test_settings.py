@@ -51,7 +51,7 @@ def test_a_fuar_that_cannot_be_taken_is_refused(
 def test_a_span_may_be_written_as_in_a_calendar_and_copies_of_seeds_have_one_name() -> None:
     phases = [{"period": "202005..202010", "scores": ["lama"]}]
     assert parse(Fuar, WHOLE | {"phases": phases}, "test").phases[0].period == "202005-202010"
-    assert [one.name for one in load("ckl-light-tuning").tables] == ["fuar"]
+    assert [one.name for one in load("ckl-light-tuning").tables] == ["fuar", "probes"]
 
 
 def test_a_name_that_two_versions_of_a_task_share_is_refused(toy_study: Callable[..., Study]) -> None:

@@ -139,7 +139,12 @@ def test_the_command_shows_them_on_demand(tmp_path: Path) -> None:
     without = CliRunner().invoke(app, command)
     shown = CliRunner().invoke(app, [*command, "--paper"])
     assert "paper:" not in without.output and "paper: TiC-LM: 28 numbers compared" in shown.output, shown.output
-    assert "core: 35.5 here, 46.7 in Table 11" in shown.output
+    assert "Printed numbers: TiC-LM, CORE in percent" in shown.output and "paper: paper:" not in shown.output
+    (core,) = [line.split() for line in shown.output.splitlines() if line.split()[-3:-1] == ["35.5", "46.7"]]
+    assert core[-4] == "11" and core[-1].endswith("11.2"), "Table 11, and the difference"
+    page = next(tmp_path.glob("runs/reports/published-1b-*/index.html")).read_text()
+    section = page.split('<section id="paper"')[1].split("</section>")[0]
+    assert "TiC-LM: 28 numbers compared" in section and "CORE in percent" in section and ">46.7<" in section
     told = json.loads(CliRunner().invoke(app, [*command, "--paper", "--json"]).output)
     assert len(told["paper"]) == 28 and told["paper"][0]["paper"] == -0.003
     table = pd.read_csv(next(tmp_path.glob("runs/reports/published-1b-*/paper.csv")), dtype={"table": str})
