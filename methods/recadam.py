@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from ticlm.core.settings import Settings
 from ticlm.methods.seams import Beta, Context, Optimizer, RoundPosition, Schedule
 
 if TYPE_CHECKING:
     import torch
+
+
+class ShareOfSteps(Settings):
+    """A share of a round's steps."""
+
+    share: float = Field(gt=0, le=1)
+    """The share, above 0 and up to 1; of a round of 5,000 steps, 0.05 are the first 250."""
+
+    def of(self, steps: int) -> int:
+        """Return the share of so many steps, rounded; the first step at least."""
+        return max(1, round(self.share * steps))
 
 
 class RecAdam(Optimizer):
@@ -30,8 +42,9 @@ class RecAdam(Optimizer):
     anneal: Literal["sigmoid", "linear", "constant"] = "sigmoid"
     """How λ rises: `sigmoid` is 1 / (1 + exp(−k (t − t0))), `linear` min(1, t / t0), `constant` always `task_share`."""
     # t0 and k as in the code released with CKL; its paper chose t0 among 100 to 1,000 and k among 0.05 to 1.
-    t0: int = Field(250, gt=0)
-    """The step at which the sigmoid is 1/2, and at which the line reaches 1."""
+    t0: Annotated[int, Field(gt=0)] | ShareOfSteps = 250
+    """The step at which the sigmoid is 1/2, and at which the line reaches 1; or `{share: X}` of the round's steps, which
+    rounds of any length have in common."""
     k: float = Field(0.5, gt=0)
     """Steepness of the sigmoid, per step."""
     task_share: float = Field(0.5, ge=0, le=1)
@@ -48,20 +61,41 @@ class RecAdam(Optimizer):
     def start(self, context: Context) -> torch.optim.Optimizer:
         from ticlm.methods.steps.recadam import RecallingAdamW
 
+        own = self.in_round(context.position.steps)
         return RecallingAdamW(
             context.trained,
             lr=0.0,
             betas=self.betas,
             eps=self.eps,
             weight_decay=self.weight_decay,
-            annealed=self.annealed,
-            pull=self.pull,
+            annealed=own.annealed,
+            pull=own.pull,
         )
 
+    def in_round(self, steps: int) -> RecAdam:
+        """Return the same optimizer with `t0` as a step of a round of so many steps."""
+        return self.model_copy(update={"t0": self.t0.of(steps)}) if isinstance(self.t0, ShareOfSteps) else self
+
+    def held_steps(self, schedule: Schedule, position: RoundPosition) -> int:
+        """Count the steps of a round in which the pull outweighs training.
+
+        It does so in a step that gets, away from the round's starting weights, less than half as far as AdamW's would
+        at the same rate: λ(t) · (1 − pull) < 1/2, with `pull` at this step's rate. In the proximal form that is
+        λ / (1 + rate · γ · (1 − λ)) < 1/2.
+        """
+        own, held = self.in_round(position.steps), 0
+        for t in range(1, position.steps + 1):
+            share = own.annealed(t)
+            if share == 1:  # it never falls again, and there is no pull
+                break
+            held += share * (1 - own.pull(schedule.rate(t - 1, position), share)) < 0.5
+        return held
+
     def annealed(self, t: int) -> float:
-        """Return λ(t) of step t of the round, from 1."""
+        """Return λ(t) of step t of the round, from 1; a `t0` that is a share needs `in_round` first."""
         if self.anneal == "constant":
             return self.task_share
+        assert isinstance(self.t0, int), "in_round makes it a step"
         if self.anneal == "linear":
             return min(1.0, t / self.t0)
         # Of a negative number alone, so that exp cannot overflow.
@@ -77,7 +111,8 @@ class RecAdam(Optimizer):
         """Raise ValueError if a step of the explicit form takes away twice θ − θ* or more, so that it never shrinks."""
         if self.form == "proximal":
             return
-        pulls = [self.pull(schedule.rate(t - 1, position), self.annealed(t)) for t in range(1, position.steps + 1)]
+        own = self.in_round(position.steps)
+        pulls = [self.pull(schedule.rate(t - 1, position), own.annealed(t)) for t in range(1, position.steps + 1)]
         first = next((t for t, pull in enumerate(pulls, 1) if pull >= 2), None)
         if first is not None:
             raise ValueError(
