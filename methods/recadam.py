@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from ticlm.core.settings import Settings
 from ticlm.methods.seams import Beta, Context, Optimizer, RoundPosition, Schedule
 
 if TYPE_CHECKING:
     import torch
-
-
-class ShareOfSteps(Settings):
-    """A share of a round's steps."""
-
-    share: float = Field(gt=0, le=1)
-    """The share, above 0 and up to 1; of a round of 5,000 steps, 0.05 are the first 250."""
-
-    def of(self, steps: int) -> int:
-        """Return the share of so many steps, rounded; the first step at least."""
-        return max(1, round(self.share * steps))
 
 
 class RecAdam(Optimizer):
@@ -42,9 +30,10 @@ class RecAdam(Optimizer):
     anneal: Literal["sigmoid", "linear", "constant"] = "sigmoid"
     """How λ rises: `sigmoid` is 1 / (1 + exp(−k (t − t0))), `linear` min(1, t / t0), `constant` always `task_share`."""
     # t0 and k as in the code released with CKL; its paper chose t0 among 100 to 1,000 and k among 0.05 to 1.
-    t0: Annotated[int, Field(gt=0)] | ShareOfSteps = 250
-    """The step at which the sigmoid is 1/2, and at which the line reaches 1; or `{share: X}` of the round's steps, which
-    rounds of any length have in common."""
+    t0: int = Field(250, gt=0)
+    """The step at which the sigmoid is 1/2, and at which the line reaches 1."""
+    t0_share: float | None = Field(None, gt=0, le=1)
+    """That step as a share of the round's steps, in place of `t0`: rounds of any length then have it in common."""
     k: float = Field(0.5, gt=0)
     """Steepness of the sigmoid, per step."""
     task_share: float = Field(0.5, ge=0, le=1)
@@ -57,6 +46,9 @@ class RecAdam(Optimizer):
     """Added to the root of the second moment."""
     weight_decay: float = Field(0.0, ge=0)
     """Decoupled weight decay; each step shrinks the weights by this times the rate times λ."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"t0_share"} if self.t0_share is None else {"t0"})
 
     def start(self, context: Context) -> torch.optim.Optimizer:
         from ticlm.methods.steps.recadam import RecallingAdamW
@@ -73,8 +65,10 @@ class RecAdam(Optimizer):
         )
 
     def in_round(self, steps: int) -> RecAdam:
-        """Return the same optimizer with `t0` as a step of a round of so many steps."""
-        return self.model_copy(update={"t0": self.t0.of(steps)}) if isinstance(self.t0, ShareOfSteps) else self
+        """Return the optimizer of a round of so many steps, with `t0` where a share is given."""
+        if self.t0_share is None:
+            return self
+        return self.model_copy(update={"t0": max(1, round(self.t0_share * steps)), "t0_share": None})
 
     def held_steps(self, schedule: Schedule, position: RoundPosition) -> int:
         """Count the steps of a round in which the pull outweighs training.
@@ -92,10 +86,9 @@ class RecAdam(Optimizer):
         return held
 
     def annealed(self, t: int) -> float:
-        """Return λ(t) of step t of the round, from 1; a `t0` that is a share needs `in_round` first."""
+        """Return λ(t) of step t of the round, from 1; of a share of its steps, `in_round` makes the step."""
         if self.anneal == "constant":
             return self.task_share
-        assert isinstance(self.t0, int), "in_round makes it a step"
         if self.anneal == "linear":
             return min(1.0, t / self.t0)
         # Of a negative number alone, so that exp cannot overflow.

@@ -69,6 +69,7 @@ def describe(
         "sampling_flops": work.sampling,
         "not_counted": list(work.not_counted),
         "frozen": bool(plan.adapted),
+        "encoder_decoder": study.objective.encoder_decoder,
         "gpu": machine.gpu,
         "compute": compute,
         "peak_flops_per_s": costs.PEAKS[machine.gpu][compute],
@@ -156,6 +157,7 @@ def lines(cost: dict[str, Any] | None) -> list[str]:
     added = f", and {cost['added_flops']:.2g} that penalties add" if cost["added_flops"] else ""
     added += f", and {cost['sampling_flops']:.2g} that sampling rows takes" if cost["sampling_flops"] else ""
     rest = f"; not counted: {', '.join(cost['not_counted'])}" if cost["not_counted"] else ""
+    rest += "; inputs count as long as targets" if cost["encoder_decoder"] else ""
     return [
         _model(cost),
         f"training: {flops}{added}{rest}",

@@ -107,13 +107,14 @@ def _held(plan: Plan) -> Iterator[str]:
     for who, held in rounds.items():
         specs = [plan.tree.rounds[key] for key in held]
         count, steps = sum(held.values()), sum(spec.steps for spec in specs)
-        line = f"{who}: the pull of RecAdam outweighs training in {count:,} of {steps:,} steps ({100 * count / steps:.3g} %)"
+        share = f"{100 * count / steps:.3g} %"
+        line = f"{who}: the pull of RecAdam outweighs training in {count:,} of {steps:,} steps ({share})"
         to_the_end = [spec for key, spec in zip(held, specs) if held[key] == spec.steps]
         if to_the_end:
             which = "its round" if len(specs) == 1 else f"{len(to_the_end)} of {len(specs)} rounds"
             line += f"; in {which} ({to_the_end[0].period}) to the last step, so hardly anything is learned: "
             is_flat = getattr(to_the_end[0].recipe.optimizer, "anneal", "") == "constant"
-            line += "raise task_share, or lower gamma" if is_flat else "lower t0, or give it as a share, {share: 0.01}"
+            line += "raise task_share, or lower gamma" if is_flat else "lower t0, or give t0_share, such as 0.01"
         yield line
 
 

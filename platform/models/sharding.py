@@ -118,7 +118,7 @@ def memory_of(device: str) -> int | None:
 def check_number_type(kind: str, device: str, key: str) -> None:
     """Raise InputError, which calls the setting by `key`, if this process's device (`cpu` or `cuda`) cannot compute in
     a number type."""
-    # torch emulates bfloat16 on GPUs before the A100, several times slower than float32, and what Triton compiles fails.
+    # On GPUs before the A100 torch emulates bfloat16, slower than float32, and kernels that Triton compiles fail.
     if kind != "bfloat16" or device != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False):
         return
     here = torch.cuda.get_device_name()

@@ -136,9 +136,7 @@ def unfinished(tree: Tree, chains: Sequence[Chain], done: Collection[str]) -> li
     return left
 
 
-def check_epochs(
-    seen: Iterable[tuple[str, Source, float]], rounds: Mapping[str, Round], most: float | None
-) -> None:
+def check_epochs(seen: Iterable[tuple[str, Source, float]], rounds: Mapping[str, Round], most: float | None) -> None:
     """Raise InputError if a round whose shares are known sees a source more often than `most`; `seen` as `epochs`."""
     for key, source, times in seen if most is not None else ():
         if most is not None and times > most and not rounds[key].open:

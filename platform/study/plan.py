@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from ticlm.core import paths
-from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import Record, read_records
 from ticlm.core.mixture import Source
 from ticlm.core.store import READERS, Store
