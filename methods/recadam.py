@@ -32,6 +32,8 @@ class RecAdam(Optimizer):
     # t0 and k as in the code released with CKL; its paper chose t0 among 100 to 1,000 and k among 0.05 to 1.
     t0: int = Field(250, gt=0)
     """The step at which the sigmoid is 1/2, and at which the line reaches 1."""
+    t0_share: float | None = Field(None, gt=0, le=1)
+    """That step as a share of the round's steps, in place of `t0`: rounds of any length then have it in common."""
     k: float = Field(0.5, gt=0)
     """Steepness of the sigmoid, per step."""
     task_share: float = Field(0.5, ge=0, le=1)
@@ -45,21 +47,46 @@ class RecAdam(Optimizer):
     weight_decay: float = Field(0.0, ge=0)
     """Decoupled weight decay; each step shrinks the weights by this times the rate times λ."""
 
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"t0_share"} if self.t0_share is None else {"t0"})
+
     def start(self, context: Context) -> torch.optim.Optimizer:
         from ticlm.methods.steps.recadam import RecallingAdamW
 
+        own = self.in_round(context.position.steps)
         return RecallingAdamW(
             context.trained,
             lr=0.0,
             betas=self.betas,
             eps=self.eps,
             weight_decay=self.weight_decay,
-            annealed=self.annealed,
-            pull=self.pull,
+            annealed=own.annealed,
+            pull=own.pull,
         )
 
+    def in_round(self, steps: int) -> RecAdam:
+        """Return the optimizer of a round of so many steps, with `t0` where a share is given."""
+        if self.t0_share is None:
+            return self
+        return self.model_copy(update={"t0": max(1, round(self.t0_share * steps)), "t0_share": None})
+
+    def held_steps(self, schedule: Schedule, position: RoundPosition) -> int:
+        """Count the steps of a round in which the pull outweighs training.
+
+        It does so in a step that gets, away from the round's starting weights, less than half as far as AdamW's would
+        at the same rate: λ(t) · (1 − pull) < 1/2, with `pull` at this step's rate. In the proximal form that is
+        λ / (1 + rate · γ · (1 − λ)) < 1/2.
+        """
+        own, held = self.in_round(position.steps), 0
+        for t in range(1, position.steps + 1):
+            share = own.annealed(t)
+            if share == 1:  # it never falls again, and there is no pull
+                break
+            held += share * (1 - own.pull(schedule.rate(t - 1, position), share)) < 0.5
+        return held
+
     def annealed(self, t: int) -> float:
-        """Return λ(t) of step t of the round, from 1."""
+        """Return λ(t) of step t of the round, from 1; of a share of its steps, `in_round` makes the step."""
         if self.anneal == "constant":
             return self.task_share
         if self.anneal == "linear":
@@ -77,7 +104,8 @@ class RecAdam(Optimizer):
         """Raise ValueError if a step of the explicit form takes away twice θ − θ* or more, so that it never shrinks."""
         if self.form == "proximal":
             return
-        pulls = [self.pull(schedule.rate(t - 1, position), self.annealed(t)) for t in range(1, position.steps + 1)]
+        own = self.in_round(position.steps)
+        pulls = [self.pull(schedule.rate(t - 1, position), own.annealed(t)) for t in range(1, position.steps + 1)]
         first = next((t for t, pull in enumerate(pulls, 1) if pull >= 2), None)
         if first is not None:
             raise ValueError(

@@ -5,6 +5,7 @@ from ticlm.tune_spaces.space import Space
 SPACE = Space(
     name="recadam",
     method="recadam",
+    also=("ckl-recadam",),  # with the schedule of CKL's Table 2
     points=tuple(
         {"optimizer.t0": t0, "optimizer.k": k} for t0 in (100, 250, 500, 1000) for k in (0.05, 0.1, 0.2, 0.5, 1.0)
     ),

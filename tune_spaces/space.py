@@ -35,6 +35,7 @@ class Space:
     `points`: the changes to try, one after another. `domains`: domains of ray.tune to draw from, instead. A value may
     be a mapping: it is merged into the method as a study's YAML is; one of another `kind` replaces what is there.
     `method`: the name of a method of the study, else of the catalogue. `says`: a description for people, with a source.
+    `also`: further names, under which a study may have the method instead.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Space:
     points: tuple[Mapping[str, Any], ...] = ()
     domains: Mapping[str, Any] = field(default_factory=dict)
     says: str = ""
+    also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not wording.is_name(self.name):
@@ -62,11 +64,13 @@ class Space:
         _ = self.identity  # refuses what has none
 
     def method_of(self, study_methods: Sequence[Method]) -> Continual:
-        """Return the method to change: the study's of that name, else the catalogue's.
+        """Return the method to change: the study's of that name, or of another that it may have, else the catalogue's.
 
         Raises InputError if neither has it, or if it is an Oracle series, which learns nothing from month to month.
         """
-        found = next((m for m in study_methods if m.name == self.method), CATALOG.get(self.method))
+        by_name = {method.name: method for method in study_methods}
+        names = [name for name in (self.method, *self.also) if name in by_name]
+        found = by_name[names[0]] if names else CATALOG.get(self.method)
         where = f"the space {self.name} searches the method {self.method}"
         searched = [m.name for m in (*study_methods, *CATALOG.values()) if not isinstance(m, OracleSeries)]
         allowed = ", ".join(dict.fromkeys(searched))

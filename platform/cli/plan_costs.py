@@ -60,6 +60,7 @@ def describe(
         "parameters": parameters,
         "vocabulary": plan.vocabulary[0],
         "vocabulary_from": plan.vocabulary[1],
+        "known_architecture": None if plan.known is None else plan.known[1],
         "flops_per_token": per_token[0],
         "flops_per_token_with_attention": per_token[1],
         "flops": work.flops,
@@ -68,6 +69,7 @@ def describe(
         "sampling_flops": work.sampling,
         "not_counted": list(work.not_counted),
         "frozen": bool(plan.adapted),
+        "encoder_decoder": study.objective.encoder_decoder,
         "gpu": machine.gpu,
         "compute": compute,
         "peak_flops_per_s": costs.PEAKS[machine.gpu][compute],
@@ -155,15 +157,22 @@ def lines(cost: dict[str, Any] | None) -> list[str]:
     added = f", and {cost['added_flops']:.2g} that penalties add" if cost["added_flops"] else ""
     added += f", and {cost['sampling_flops']:.2g} that sampling rows takes" if cost["sampling_flops"] else ""
     rest = f"; not counted: {', '.join(cost['not_counted'])}" if cost["not_counted"] else ""
+    rest += "; inputs count as long as targets" if cost["encoder_decoder"] else ""
     return [
-        f"model: {cost['parameters']:,} parameters, "
-        f"with the vocabulary of {cost['vocabulary_from']} ({cost['vocabulary']:,} tokens)",
+        _model(cost),
         f"training: {flops}{added}{rest}",
         _hours(cost),
         *_fits(cost),
         _evaluation(cost),
         _disk(cost),
     ]
+
+
+def _model(cost: dict[str, Any]) -> str:
+    model, known = f"model: {cost['parameters']:,} parameters", cost["known_architecture"]
+    if known is not None:
+        return f"{model}, {cost['vocabulary']:,} tokens: the known architecture of {known}, not read from its files"
+    return f"{model}, with the vocabulary of {cost['vocabulary_from']} ({cost['vocabulary']:,} tokens)"
 
 
 def _fits(cost: dict[str, Any]) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ticlm.core.mixture import Source
+from ticlm.methods.recadam import RecAdam
 from ticlm.platform.study.needs import missing_periods, rowless
 from ticlm.platform.study.plan import Plan
 
@@ -64,7 +66,7 @@ def notes(plan: Plan, most: MostEpochs | None) -> list[str]:
             "to converge when its rate falls, so methods differ by what they learn, not by what they forget "
             "(ticlm docs sizing)"
         )
-    return [*found, *_repeated(most), *_short(plan), *_lopsided(plan)]
+    return [*found, *_repeated(most), *_short(plan), *_held(plan), *_lopsided(plan)]
 
 
 def _repeated(most: MostEpochs | None) -> list[str]:
@@ -92,6 +94,28 @@ def _short(plan: Plan) -> list[str]:
         f"{count} fewer than {LEAST_STEPS} steps, the fewest {steps} ({which}): too few to say much; raise budgets, or "
         "lower batch"
     ]
+
+
+def _held(plan: Plan) -> Iterator[str]:
+    """Yield a line for each method with RecAdam, which says how long its pull outweighs training, and whether there are
+    rounds in which it does so to the end."""
+    rounds: dict[str, dict[str, int]] = {}
+    for key, spec in plan.tree.rounds.items():
+        optimizer = spec.recipe.optimizer
+        if isinstance(optimizer, RecAdam) and spec.steps and key not in plan.tree.tuned_copies:
+            rounds.setdefault(_who(plan, key), {})[key] = optimizer.held_steps(spec.recipe.schedule, spec.position)
+    for who, held in rounds.items():
+        specs = [plan.tree.rounds[key] for key in held]
+        count, steps = sum(held.values()), sum(spec.steps for spec in specs)
+        share = f"{100 * count / steps:.3g} %"
+        line = f"{who}: the pull of RecAdam outweighs training in {count:,} of {steps:,} steps ({share})"
+        to_the_end = [spec for key, spec in zip(held, specs) if held[key] == spec.steps]
+        if to_the_end:
+            which = "its round" if len(specs) == 1 else f"{len(to_the_end)} of {len(specs)} rounds"
+            line += f"; in {which} ({to_the_end[0].period}) to the last step, so hardly anything is learned: "
+            is_flat = getattr(to_the_end[0].recipe.optimizer, "anneal", "") == "constant"
+            line += "raise task_share, or lower gamma" if is_flat else "lower t0, or give t0_share, such as 0.01"
+        yield line
 
 
 def _lopsided(plan: Plan) -> list[str]:

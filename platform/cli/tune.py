@@ -105,8 +105,8 @@ def _print(outcome: SearchOutcome) -> None:
     tuning = outcome.tuning
     kind = "regret against an Oracle" if tuning.search.reference == "oracle" else "loss in nats"
     console().print(f"{tuning.study.name}: {tuning.space.says or tuning.space.name}")
-    whole = f"all {len(tuning.study.periods.timeline())} periods"
-    console().print(table.table(outcome.trials, f"{kind}, lower is better", tuning.describe, whole))
+    shown = table.table(outcome.trials, f"{kind}, lower is better", tuning.describe, tuning.describe_whole)
+    console().print(shown)
     picked = selection.choose(outcome.trials, selection.deciding(outcome.trials))
     for line in [*selection.describe(outcome.trials), *tuning.at_ends(picked.name)]:
         say(line)

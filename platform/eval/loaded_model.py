@@ -180,6 +180,9 @@ def check_compute(compute: Compute, device: str) -> None:
     """Raise InputError if the models of this process, on `device` (`cpu` or `cuda`), cannot be scored in this type."""
     import torch
 
+    from ticlm.platform.models.sharding import check_number_type
+
+    check_number_type(compute, device, "compute")
     if compute != "tf32" or (device == "cuda" and torch.cuda.get_device_capability() >= TF32_SINCE):
         return
     here = torch.cuda.get_device_name() if device == "cuda" else "the CPU"

@@ -21,11 +21,13 @@ the 24 x 2 x 2,048 gains of the q/k norm, which DCLM's configuration of this mod
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ticlm.core.errors import InputError
-from ticlm.platform.models.settings import ConfigModel, Model, PresetModel
+from ticlm.core.reading.hub_names import parse
+from ticlm.platform.models.settings import ConfigModel, FolderModel, Model, PresetModel
 
 OPENLM = {
     "model_type": "olmo2",
@@ -77,6 +79,19 @@ SHAPES: dict[str, dict[str, Any]] = {
 PARAMETERS = {"t5-large": 737_668_096, "gpt2-large": 774_030_080, "tiny-t5": 230_400, "tiny-gpt2": 198_400}
 """The parameters of presets that no formula here counts; of the tiny ones with a vocabulary of 1,024."""
 
+ON_HUB: Mapping[str, tuple[str, Mapping[str, int]]] = {
+    "google/t5-large-ssm": ("t5-large", {}),  # T5 v1.0 trained on with salient spans; its other sizes are of v1.1
+    "google-t5/t5-small": ("t5-large", {"d_model": 512, "d_ff": 2048, "num_layers": 6, "num_heads": 8}),
+    "google-t5/t5-base": ("t5-large", {"d_model": 768, "d_ff": 3072, "num_layers": 12, "num_heads": 12}),
+    "google-t5/t5-large": ("t5-large", {}),
+    "openai-community/gpt2": ("gpt2-large", {"n_embd": 768, "n_layer": 12, "n_head": 12}),
+    "openai-community/gpt2-medium": ("gpt2-large", {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
+    "openai-community/gpt2-large": ("gpt2-large", {}),
+    "openai-community/gpt2-xl": ("gpt2-large", {"n_embd": 1600, "n_layer": 48, "n_head": 25}),
+}
+"""Repositories of the hub whose architecture is known: a preset, and the fields of its configuration that differ. With
+these a plan counts a model whose files it has not read; nothing else may use them."""
+
 COUNTED = (
     *("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"),
     *("tie_word_embeddings", "vocab_size", "max_position_embeddings", "rms_norm_eps", "rope_theta", "model_type"),
@@ -101,6 +116,16 @@ class ModelSize:
     def flops_per_token(self, length: int) -> tuple[int, int]:
         """Return training FLOPs per token: (6N, 6N + 12·layers·width·length with attention) (PaLM, appendix B)."""
         return 6 * self.parameters, 6 * self.parameters + 12 * self.layers * self.width * length
+
+
+def known_on_hub(model: FolderModel) -> tuple[PresetModel, str] | None:
+    """Return the architecture of a model on the hub that is known without its files (random weights of that shape),
+    and the model's name there; None of any other model."""
+    name = parse(model.path.removeprefix("hf://"))
+    if name is None or name.subfolder or name.repository not in ON_HUB:
+        return None
+    preset, changes = ON_HUB[name.repository]
+    return PresetModel.model_validate({"name": preset, "changes": dict(changes)}), name.repository
 
 
 def own_vocabulary(model: Model) -> int | None:

@@ -17,6 +17,7 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import Shard
 from torch.utils.checkpoint import checkpoint
 
+from ticlm.core.errors import InputError
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import local_shard
 from ticlm.platform.models import compiled
@@ -112,6 +113,16 @@ def memory_of(device: str) -> int | None:
     if device != "cuda":
         return None
     return int(torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory)
+
+
+def check_number_type(kind: str, device: str, key: str) -> None:
+    """Raise InputError, which calls the setting by `key`, if this process's device (`cpu` or `cuda`) cannot compute in
+    a number type."""
+    # On GPUs before the A100 torch emulates bfloat16, slower than float32, and kernels that Triton compiles fail.
+    if kind != "bfloat16" or device != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False):
+        return
+    here = torch.cuda.get_device_name()
+    raise InputError(f"{key}: bfloat16, but {here} has no bfloat16 (NVIDIA, from A100 on); use float32")
 
 
 def gathered_until(module: nn.Module, is_last: bool) -> None:

@@ -4,11 +4,12 @@ often a source has been seen."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
 
+from ticlm.core.errors import InputError
 from ticlm.core.mixture import Source
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.round import Round
@@ -133,6 +134,16 @@ def unfinished(tree: Tree, chains: Sequence[Chain], done: Collection[str]) -> li
             if not is_done:
                 left.append(replace(chain, keys=tuple(keys)))
     return left
+
+
+def check_epochs(seen: Iterable[tuple[str, Source, float]], rounds: Mapping[str, Round], most: float | None) -> None:
+    """Raise InputError if a round whose shares are known sees a source more often than `most`; `seen` as `epochs`."""
+    for key, source, times in seen if most is not None else ():
+        if most is not None and times > most and not rounds[key].open:
+            raise InputError(
+                f"the round at period {rounds[key].period} would see {source} {times:.2f} times; "
+                f"max_epochs is {most}: lower the budget, or raise max_epochs"
+            )
 
 
 def epochs(rounds: Mapping[str, Round], rows_of: Callable[[Source], int]) -> Iterator[tuple[str, Source, float]]:

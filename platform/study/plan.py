@@ -9,15 +9,15 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from ticlm.core import paths
-from ticlm.core.errors import InputError
 from ticlm.core.integrity.records import Record, read_records
 from ticlm.core.mixture import Source
 from ticlm.core.store import READERS, Store
 from ticlm.platform.models.presets import ModelSize
+from ticlm.platform.models.settings import Model
 from ticlm.platform.study import costs, measured
 from ticlm.platform.study import data as corpora
 from ticlm.platform.study.adapted import AdaptedWeights, adapted_weights
-from ticlm.platform.study.chains import Chain, awaited, cut, epochs, name, share, unfinished
+from ticlm.platform.study.chains import Chain, awaited, check_epochs, cut, epochs, name, share, unfinished
 from ticlm.platform.study.identity import identities
 from ticlm.platform.study.measured import Records
 from ticlm.platform.study.mid_round import publishing_steps
@@ -122,17 +122,7 @@ class Plan:
             vars(self).pop(stale, None)
         self.recorded.ids = self.ids
         self.read_records(self.ids)
-        self._check_epochs()
-
-    def _check_epochs(self) -> None:
-        """Raise InputError if a round whose shares are known would see a source more often than `max_epochs`."""
-        most = self.study.max_epochs
-        for key, source, seen in self.epochs() if most is not None else ():
-            if most is not None and seen > most and not self.tree.rounds[key].open:
-                raise InputError(
-                    f"the round at period {self.tree.rounds[key].period} would see {source} {seen:.2f} times; "
-                    f"max_epochs is {most}: lower the budget, or raise max_epochs"
-                )
+        check_epochs(self.epochs(), self.tree.rounds, self.study.max_epochs)
 
     def share(self, chain: Chain) -> tuple[int, int]:
         """Return the workers (min, max) of a chain. A part of a chain has those of the whole, whatever is done."""
@@ -158,20 +148,31 @@ class Plan:
         return name(self.tree, [chain])
 
     @cached_property
+    def known(self) -> tuple[Model, str] | None:
+        """The known architecture of an imported model, by which it is counted as long as there is no corpus, and whose
+        it is. With a corpus, the model's own files are read, as they are for ids."""
+        return models.known(self.study.model) if self.corpus is None else None
+
+    @cached_property
+    def _counted(self) -> Study:
+        """The study with the model that is counted."""
+        return self.study if self.known is None else self.study.model_copy(update={"model": self.known[0]})
+
+    @cached_property
     def vocabulary(self) -> tuple[int, str] | None:
         """The model's vocabulary and where it is known from; None before there is a corpus, if neither the model's
-        settings nor a packaged recipe of the corpus's name tell it."""
-        return costs.vocabulary(self.study, self.corpus)
+        settings or known architecture nor a packaged recipe of the corpus's name tell it."""
+        return costs.vocabulary(self._counted, self.corpus)
 
     @cached_property
     def size(self) -> ModelSize | None:
         """The size of the model, from its settings and its vocabulary; None if the vocabulary is not known."""
-        return None if self.vocabulary is None else costs.model_size(self.study, self.vocabulary[0])
+        return None if self.vocabulary is None else costs.model_size(self._counted, self.vocabulary[0])
 
     @cached_property
     def adapted(self) -> tuple[AdaptedWeights, ...]:
         """The weights of each method that adds or freezes some; none before the vocabulary is known."""
-        return () if self.vocabulary is None else adapted_weights(self.study, self.vocabulary[0])
+        return () if self.vocabulary is None else adapted_weights(self._counted, self.vocabulary[0])
 
     def check_adapters(self) -> None:
         """Raise InputError if the model has no place for an adapter of a method, or if nothing is left to train."""
@@ -282,7 +283,8 @@ def make(study: Study, root: str | Store | None) -> Plan:
     tuned = corpora.rows_tuned_on(study, corpus, store) if corpus else None
     lay_out = partial(rounds, study, sizes, tuned)
     plan = Plan(study, lay_out(), corpus, store, _lay_out=lay_out)
-    plan.check_adapters()
+    if plan.known is None:  # else nothing trains before there is a corpus, and counting takes seconds
+        plan.check_adapters()
     if corpus is None or store is None:
         return plan
     corpora.check(study, corpus)
@@ -294,5 +296,5 @@ def make(study: Study, root: str | Store | None) -> Plan:
     if plan.open_rounds:
         plan.look_again()
     else:
-        plan._check_epochs()
+        check_epochs(plan.epochs(), plan.tree.rounds, study.max_epochs)
     return plan

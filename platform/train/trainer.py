@@ -166,6 +166,9 @@ class _Chain:
     def _placed(self, number: int) -> nn.Module:
         """Return the module that round `number` starts from, with the round's own adapter, sharded on its device."""
         recipe = self.work.rounds[number].recipe
+        sharding.check_number_type(
+            recipe.precision.compute, torch.device(self.workers.device).type, "precision.compute"
+        )
         module = self._starting_module(number)
         adapter_stack.prepare(module, recipe.adapter, recipe.frozen, recipe.seed)
         capacity = sharding.memory_of(self.workers.device)

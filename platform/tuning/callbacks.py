@@ -23,13 +23,19 @@ def told(tuning: Tuning, store: Store, folder: str) -> list[Any]:
     class Progress(tune.Callback):  # type: ignore[misc]
         def on_trial_result(self, iteration: int, trials: Any, trial: Any, result: Any, **info: Any) -> None:
             if "period" in result:
-                _say(f"{trial}: {result['period']}  mean of backward, in-distribution and forward {result['mean']:.4f}")
+                _say(f"{trial}: {result['period']}  mean of {_means(result)} {result['mean']:.4f}")
 
         def on_trial_error(self, iteration: int, trials: Any, trial: Any, **info: Any) -> None:
             _say(f"{trial}: failed, {_cause(trial)}")
 
     wanted = tuning.study.resources.wandb
     return [Progress(), *([_wandb(wanted, store, folder)] if wanted is not None else [])]
+
+
+def _means(result: Any) -> str:
+    names = [name for name in ("backward", "in_distribution", "forward") if name in result]
+    shown = [name.replace("_", "-") for name in names]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def _wandb(wanted: Wandb, store: Store, folder: str) -> Any:

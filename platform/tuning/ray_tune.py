@@ -151,7 +151,8 @@ def _trainable() -> Any:
             except (InputError, Diverged) as error:  # another try would end the same way
                 return {"done": True, "refused": str(error), "mean": math.inf}
             done = not self.trial.left
-            return {"period": period, **found._asdict(), "mean": found.mean, "done": done}
+            numbers = {name: number for name, number in found._asdict().items() if number is not None}
+            return {"period": period, **numbers, "mean": found.mean, "done": done}
 
         def cleanup(self, keep: bool = False) -> None:
             if self.trial is not None:

@@ -2,6 +2,9 @@
 
 Tuning may know nothing of later periods (TiC-LM, section 6 and App. C.2). So a trial is a study that ends with the
 first ones: `first_periods` of the study, by default ten. Trials are scored on the `tune` split.
+
+A study with a single continual period, as CKL's, has no earlier ones. Its trials train on that period, and are scored
+on its `tune` rows and on those of an old corpus of the study; what is reported of the choice are `eval` rows.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.extras import require
 from ticlm.core.fingerprint import fingerprint
+from ticlm.core.mixture import Split
 from ticlm.core.reading.settings_errors import first_error
 from ticlm.core.settings import Settings, parse
 from ticlm.methods.method import Continual, Method, OracleSeries
@@ -26,13 +30,15 @@ from ticlm.platform.study import settings
 from ticlm.platform.study.identity import placed
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.settings import Evaluate, Study
-from ticlm.platform.tasks.packed_rows import Perplexity
+from ticlm.platform.tasks.packed_rows import Perplexity, PerplexityOn
 from ticlm.tune_spaces import space as spaces
 from ticlm.tune_spaces.space import Space
 
 PERIODS = 10
 """How many periods tuning sees by default: the initial one and nine continual rounds."""
 TRIALS = 16
+OLD_TEXT = "old-text"
+"""Name of the task that stands for backward in a study of one period: the loss on text of an old corpus."""
 
 
 class Search(Settings):
@@ -72,6 +78,8 @@ class Tuning:
             raise InputError(f"the space {self.space.name} has points, no domains: use --search grid or random")
         if self.search.algorithm == "optuna":
             require("--search optuna", "search", "optuna")
+        if self.search.choose_by == "predicted" and self.is_single:
+            raise InputError(f"--choose-by predicted: study {self.study.name} has no later period to predict")
         self.space.check(self.base)
         self.seen(())  # a study of fewer periods
 
@@ -87,6 +95,23 @@ class Tuning:
             return self.study
         written = {key: value for key, value in self.data.items() if key != "first_periods"}
         return placed(parse(Study, written, f"tuning of {self.study.name}, on all its periods"))
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether the study has one continual period alone, after an initial one or an imported model."""
+        labels = self.study.periods.timeline().labels
+        return len(labels) - (self._start(labels) in labels) == 1
+
+    def _start(self, labels: Sequence[str]) -> str:
+        """Return the period of the initial checkpoint, which an imported one may have outside `labels`."""
+        imported = isinstance(self.study.model, FolderModel) and self.study.initial.budget == 0
+        return self.study.model.as_of if imported else labels[0]  # type: ignore[union-attr]
+
+    @property
+    def old_text(self) -> str | None:
+        """The old corpus that tells what is forgotten, where a study has one period and a method that rehearses."""
+        single = len(self.study.periods.timeline()) == 1
+        return next((old.corpus for _, old in self.study.old_corpora), None) if single else None
 
     @property
     def trials(self) -> int:
@@ -133,10 +158,10 @@ class Tuning:
         If regret is against an Oracle, the study has one of the last period. Raises InputError if the study has fewer
         periods.
         """
-        first = self.study.first_periods or PERIODS
-        if first < 2:
-            raise InputError(f"study {self.study.name}: first_periods is {first}; tuning needs two periods or more")
         whole = len(self.study.periods.timeline())
+        first = whole if self.is_single else self.study.first_periods or PERIODS
+        if first < 2 and not self.is_single:
+            raise InputError(f"study {self.study.name}: first_periods is {first}; tuning needs two periods or more")
         if whole < first:
             raise InputError(
                 f"study {self.study.name} has {whole} periods, fewer than the first {first} that tuning is to see; "
@@ -145,7 +170,8 @@ class Tuning:
         changes: dict[str, Any] = {
             "name": f"{self.study.name}-tuning",
             "first_periods": periods or first,
-            "evaluations": (self._task.model_copy(update={"split": "tune", "prepare": None}),),
+            "evaluations": self._tasks("tune"),
+            "tables": (),
             "evaluate": Evaluate(compute=self.study.evaluate.compute),
             "reference": "raw",
             "methods": tuple(methods) or (self.base,),
@@ -164,8 +190,7 @@ class Tuning:
     def start(self) -> Study | None:
         """Return the study up to the initial checkpoint, which all trials share; None if that belongs to no period."""
         labels = self.seen(()).timeline.labels
-        imported = isinstance(self.study.model, FolderModel) and self.study.initial.budget == 0
-        first = self.study.model.as_of if imported else labels[0]  # type: ignore[union-attr]
+        first = self._start(labels)
         if first not in labels:
             return None
         return self.seen((Continual(name="start"),), periods=labels.index(first) + 1)
@@ -173,7 +198,7 @@ class Tuning:
     def whole(self, methods: Sequence[Method]) -> Study:
         """Return the study on all its periods, with these methods, scored on its own held-out rows."""
         series = [m for m in self._entire.methods if isinstance(m, OracleSeries)] * (self.search.reference == "oracle")
-        changes = {"name": f"{self.study.name}-tuned", "evaluations": (self._task,)}
+        changes = {"name": f"{self.study.name}-tuned", "evaluations": self._tasks(self._task.split), "tables": ()}
         named = self.study.reference if self.study.reference in [oracle.name for oracle in series] else None
         own = named if series else "raw"
         return _changed(self._entire, changes | {"methods": (*methods, *series), "reference": own})
@@ -196,12 +221,30 @@ class Tuning:
     def describe(self) -> str:
         """The periods that tuning sees, in words."""
         labels = self.seen(()).timeline.labels
-        return f"the first {len(labels)} periods ({labels[0]} … {labels[-1]}), split tune"
+        if not self.is_single:
+            return f"the first {len(labels)} periods ({labels[0]} … {labels[-1]}), split tune"
+        found = f"the only continual period ({labels[-1]}), split tune"
+        if len(labels) > 1:
+            return found
+        return f"{found}; backward: old text, {self.old_text or 'of which the study has none'}"
+
+    @property
+    def describe_whole(self) -> str:
+        """The periods that the choice is reported on, in words."""
+        return f"split {self._task.split}" if self.is_single else f"all {len(self.study.periods.timeline())} periods"
 
     @property
     def _task(self) -> Perplexity:
         """The task that trials are judged by: the loss on the study's own corpus."""
         return next((t for t in self.study.evaluations if isinstance(t, Perplexity)), Perplexity())
+
+    def _tasks(self, split: Split) -> tuple[Perplexity | PerplexityOn, ...]:
+        """Return the tasks on a split: the loss on the study's own text and, where it has a single period, on text of
+        its old corpus. No probe is among them: a choice never sees what the study asks."""
+        own = self._task.model_copy(update={"split": split, "prepare": None} if split == "tune" else {})
+        if self.old_text is None:
+            return (own,)
+        return own, PerplexityOn(name=OLD_TEXT, corpus=self.old_text, split=split, max_rows=own.max_rows)
 
     def _oracle(self, cutoff: str) -> OracleSeries:
         """Return an Oracle trained from scratch on all that tuning sees, with the budget of the study's own series."""

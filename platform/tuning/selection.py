@@ -14,34 +14,40 @@ RULE = "lowest mean of backward, in-distribution and forward; the first on ties"
 
 
 class PeriodScores(NamedTuple):
-    """The three mean losses or regrets of a trial, in nats; lower is better."""
+    """The three mean losses or regrets of a trial, in nats; lower is better. None for what the periods of a study
+    cannot have, which is then the same for all trials: of a single continual period, nothing is forward."""
 
-    backward: float
+    backward: float | None
     in_distribution: float
-    forward: float
+    forward: float | None
+
+    @property
+    def there(self) -> tuple[float, ...]:
+        """Those that the study has."""
+        return tuple(number for number in self if number is not None)
 
     @property
     def mean(self) -> float:
-        """The mean of backward, in-distribution and forward."""
-        return float(self.total / 3) if self.comparable else sum(self) / 3
+        """The mean of those that the study has."""
+        return float(self.total / len(self.there)) if self.comparable else sum(self.there) / len(self.there)
 
     @property
     def total(self) -> Fraction:
-        """The exact sum of the three as they are written, by which settings are compared.
+        """The exact sum of those there are as they are written, by which settings are compared.
 
         So a setting that is worse in one number and equal in the others never ties, and settings whose numbers in a
         printed table have the same sum do.
         """
-        return sum((Fraction(repr(float(number))) for number in self), Fraction())
+        return sum((Fraction(repr(float(number))) for number in self.there), Fraction())
 
     @property
     def comparable(self) -> bool:
-        """Whether all three are finite numbers."""
-        return all(map(math.isfinite, self))
+        """Whether all that the study has are finite numbers."""
+        return all(map(math.isfinite, self.there))
 
     def dominates(self, other: PeriodScores) -> bool:
-        """Return whether this is no worse in all three numbers and better in one."""
-        return all(a <= b for a, b in zip(self, other)) and self != other
+        """Return whether this is no worse in all numbers and better in one."""
+        return all(a <= b for a, b in zip(self.there, other.there)) and self != other
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ TUNING = PeriodScores._fields
 WHOLE = tuple(f"all_{name}" for name in TUNING)
 COLUMNS = ("setting", *TUNING, *WHOLE, "note")
 NEEDED = ("setting", *TUNING)
+NO_CELLS = "none"
+"""Stands in CSV for means that no trial of the study can have."""
 
 
 def table(
@@ -94,7 +96,7 @@ def write(trials: Sequence[TrialScores]) -> str:
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(COLUMNS)
     for trial in trials:
-        numbers = [repr(float(n)) if n is not None else "" for n in (*_three(trial.scores), *_three(trial.whole))]
+        numbers = [*_written(trial.scores), *_written(trial.whole)]
         rows.writerow([trial.setting, *numbers, trial.note])
     return out.getvalue()
 
@@ -119,6 +121,9 @@ def read(path: str | Path) -> list[TrialScores]:
         raise InputError(f"{path}, line {rows.line_num}: not valid CSV: {error}") from None
     if not trials:
         raise InputError(f"{path}: holds no trials; give a line for each under {','.join(NEEDED)}")
+    for of in (on_tuning, on_all):
+        if len({_written(scores).count(NO_CELLS) for trial in trials if (scores := of(trial))}) > 1:
+            raise InputError(f"{path}: some trials have {NO_CELLS} where others have a number: they cannot be compared")
     return trials
 
 
@@ -157,8 +162,11 @@ def _scores(values: dict[str, str], names: Sequence[str], where: str) -> PeriodS
     for name in names:
         if name not in given:
             raise InputError(f"{where}: {name} is blank, but {given[0]} is not; give all three or none")
-    found = []
+    found: list[Any] = []
     for name in names:
+        if values[name] == NO_CELLS and name.removeprefix("all_") in ("backward", "forward"):
+            found.append(None)
+            continue
         try:
             found.append(float(values[name]))
         except ValueError:
@@ -191,8 +199,10 @@ def _verdict(trials: Sequence[TrialScores], whole: bool) -> dict[str, Any]:
     return {"chosen": chosen, "front": [trial.name for trial in front(trials, of)]}
 
 
-def _three(scores: PeriodScores | None) -> tuple[float | None, ...]:
-    return (None,) * 3 if scores is None else tuple(scores)
+def _written(scores: PeriodScores | None) -> list[str]:
+    if scores is None:
+        return [""] * len(TUNING)
+    return [NO_CELLS if number is None else repr(float(number)) for number in scores]
 
 
 def _four(scores: PeriodScores | None) -> tuple[float | None, ...]:
@@ -203,4 +213,4 @@ def _json(scores: PeriodScores | None) -> dict[str, Any] | None:
     if scores is None:
         return None
     found = scores._asdict() | {"mean": scores.mean}
-    return found if scores.comparable else {name: str(value) for name, value in found.items()}
+    return found if scores.comparable else {n: value if value is None else str(value) for n, value in found.items()}

@@ -27,6 +27,7 @@ from ticlm.platform.run.trainers import Trainer, trainer_of
 from ticlm.platform.study import plan
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
+from ticlm.platform.tuning.search import OLD_TEXT
 from ticlm.platform.tuning.selection import PeriodScores
 
 POLL_S = 0.3
@@ -124,9 +125,19 @@ class Trial:
 
 
 def scores(made: Plan) -> dict[str, PeriodScores]:
-    """Return the backward, in-distribution and forward means of every continual method, over the cells it has."""
+    """Return the backward, in-distribution and forward means of every continual method, over the cells it has.
+
+    Of a study with a single period, in-distribution is that period's loss, and backward that of its old text, if it is
+    scored (`Tuning.seen`).
+    """
     summary = summarize([collect.study_result(made)], conventions.named())
     rows = runs(summary[summary["source"] == ""])
+    if len(made.study.timeline) == 1:
+        last = {(name, task): value for name, task, value in rows[["method", "task", "final"]].itertuples(index=False)}
+        old = next((task.id for task in made.study.evaluations if task.name == OLD_TEXT), None)
+        new = next(task.id for task in made.study.evaluations if task.id != old)
+        names = dict.fromkeys(name for name, _ in last)
+        return {name: PeriodScores(None if old is None else last[name, old], last[name, new], None) for name in names}
     columns = ("method", "backward", "in_distribution", "forward")
     return {name: PeriodScores(*means) for name, *means in rows[list(columns)].itertuples(index=False)}
 

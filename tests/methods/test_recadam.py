@@ -12,6 +12,7 @@ from optimizing import context
 from torch import Tensor, nn
 
 from ticlm.core.errors import InputError
+from ticlm.core.fingerprint import fingerprint
 from ticlm.methods.optimizers import AdamW
 from ticlm.methods.recadam import RecAdam
 from ticlm.methods.schedules import Constant, Linear, LinearDecay, WarmupCosine
@@ -245,3 +246,57 @@ def test_the_error_names_the_round(toy_study: Callable[..., Study], changes: dic
     study = toy_study(**{"methods": [plain]} | changes)
     with pytest.raises(InputError, match=rf"^\S+: optimizer of {named}: form: explicit multiplies .* = -4 in step 1"):
         tree.rounds(study)
+
+
+# how long its pull lasts
+
+
+def test_a_share_of_the_steps_is_a_step_of_each_round() -> None:
+    shared = RecAdam(t0_share=0.01)
+    assert [shared.in_round(steps).t0 for steps in (25_000, 5_000, 23)] == [250, 50, 1]
+    assert shared.in_round(25_000) == RecAdam() and RecAdam().in_round(7) == RecAdam()
+    for wrong in (0, 1.1):
+        with pytest.raises(ValueError, match="t0_share"):
+            RecAdam(t0_share=wrong)
+
+
+def test_the_steps_of_its_round_are_what_an_optimizer_takes_a_share_of() -> None:
+    """`context` is of a round of one step, so that λ is 1/2 in its first step and nearly 1 in the third."""
+    setting, start = RecAdam(gamma=3.0, t0_share=1.0, k=4.0), torch.tensor([1.0, -2.0])
+    (found,) = trained(setting, [start], bowl, RATES[:3])
+    (same,) = trained(RecAdam(gamma=3.0, t0=1, k=4.0), [start], bowl, RATES[:3])
+    (other,) = trained(RecAdam(gamma=3.0, k=4.0), [start], bowl, RATES[:3])
+    assert torch.equal(found, same) and not torch.equal(found, other)
+
+
+def test_a_share_that_is_not_given_changes_no_id_and_takes_the_place_of_the_step() -> None:
+    assert RecAdam().without_meaning() == {"t0_share"}
+    assert fingerprint(RecAdam(t0=7, t0_share=0.1)) == fingerprint(RecAdam(t0_share=0.1)) != fingerprint(RecAdam())
+
+
+@pytest.mark.parametrize(
+    ("setting", "rate", "held"),
+    [
+        (RecAdam(gamma=0, t0=10), 1e-3, 9),  # no pull: where λ is below 1/2
+        (RecAdam(gamma=5000, t0=10), 1e-3, 13),  # λ / (1 + 5 (1 − λ)) < 1/2 where λ < 6/7, and λ(13) is .82
+        (RecAdam(gamma=5000, t0=10, anneal="linear"), 1e-3, 8),  # λ(8) is .8, λ(9) .9
+        (
+            RecAdam(gamma=40, t0=10, k=0.7, form="explicit"),
+            2e-2,
+            11,
+        ),  # λ (1 − .8 (1 − λ)) is .49 in step 11, and .68 in 12
+        (RecAdam(anneal="constant"), 1e-3, 60),
+        (RecAdam(anneal="constant", task_share=1), 1e-3, 0),
+        (RecAdam(t0_share=0.5), 1e-3, 33),
+        (RecAdam(t0=1000), 1e-3, 60),
+    ],
+)
+def test_steps_in_which_the_pull_outweighs_training_by_hand(setting: RecAdam, rate: float, held: int) -> None:
+    assert setting.held_steps(Constant(max_rate=rate, warmup_steps=0), place(60)) == held
+
+
+def test_held_steps_follow_the_schedule() -> None:
+    """CKL's rate of 1e-3 is a tenth of it at step 250 of 25,000; at the full rate the pull would hold for longer."""
+    news = LinearDecay(max_rate=1e-3, warmup_share=0.1)
+    assert RecAdam().held_steps(news, place(25_000)) == 250
+    assert RecAdam().held_steps(Constant(max_rate=1e-3, warmup_steps=0), place(25_000)) == 253

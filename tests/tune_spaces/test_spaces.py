@@ -478,3 +478,12 @@ def test_values_may_be_mappings() -> None:
 )
 def test_values_that_make_no_grid_are_one_line(values: list[str], said: str) -> None:
     assert said in one_line(lambda: grid("cyclic-cosine", values))
+
+
+def test_one_space_serves_studies_that_call_the_method_otherwise() -> None:
+    """CKL's studies have `ckl-recadam`, others `recadam`; the catalogue's stands in where a study has neither."""
+    space = load("recadam")
+    named = {name: space.method_of(load_study(name).methods) for name in ("ckl", "temporalwiki", "monthly")}
+    assert named["ckl"] in load_study("ckl").methods and named["ckl"].name == "ckl-recadam"
+    assert named["temporalwiki"] in load_study("temporalwiki").methods and named["temporalwiki"].name == "recadam"
+    assert named["monthly"] is CATALOG["recadam"]

@@ -13,7 +13,8 @@ from ticlm.core import hub, paths
 from ticlm.core.settings import packaged
 from ticlm.core.store import Store
 from ticlm.methods.timeline import Imported
-from ticlm.platform.models.settings import FolderModel
+from ticlm.platform.models.presets import known_on_hub
+from ticlm.platform.models.settings import FolderModel, Model
 from ticlm.platform.study.settings import FOLDER, Study, load
 
 PREFIX = "models/"
@@ -29,6 +30,22 @@ def study_of(model: object) -> str | None:
         return None
     name = model.path.removeprefix(PREFIX).rstrip("/")
     return name if name in packaged(FOLDER) else None
+
+
+def known(model: Model) -> tuple[Model, str] | None:
+    """Return a model of the same architecture that can be counted without the files of an imported one, and whose
+    architecture it is, in words: of a known name on the hub, or of the model of another study, which it is trained
+    from. None for a model that is not imported, and where only files tell it."""
+    if not isinstance(model, FolderModel):
+        return None
+    name = study_of(model)
+    if name is None:
+        return None if Path(model.path).exists() else known_on_hub(model)
+    first = load(name).model
+    if not isinstance(first, FolderModel):
+        return first, f"the model of {name}"
+    found = known(first)
+    return None if found is None else (found[0], f"{found[1]}, which {name} starts from")
 
 
 def trained(name: str, store: Store, make: Make) -> str | None:

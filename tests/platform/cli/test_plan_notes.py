@@ -68,3 +68,28 @@ def test_a_plan_that_lacks_something_names_it_and_tells_what_is_known_without_it
     assert [one["name"] for one in told["missing"]] == [lacks]
     assert all(one["id"] for one in told["tree"]) == (told["epochs"] is not None) == ("set" in lacks)
     assert not any("not built yet" in note for note in told["notes"])
+
+
+def test_how_long_recadam_s_pull_outweighs_training_is_told_by_method(toy_study: Studies) -> None:
+    """Of 3 rounds of 40 steps; λ is 6/7 or more from the fourth step after t0."""
+    schedule = {"kind": "constant", "max_rate": 1e-3, "warmup_steps": 0}
+
+    def told(*optimizers: dict[str, Any]) -> list[str]:
+        methods = [
+            {"base": "recadam", "name": f"m{n}", "schedule": schedule, "optimizer": optimizer}
+            for n, optimizer in enumerate(optimizers)
+        ]
+        made = plans.make(toy_study(corpus="nowhere", methods=methods, continual_tokens={"steps": 40}), None)
+        return [note for note in plan_notes.notes(made, None) if "RecAdam" in note]
+
+    assert told({"t0": 10}, {"t0_share": 0.5}) == [
+        "m0: the pull of RecAdam outweighs training in 39 of 120 steps (32.5 %)",
+        "m1: the pull of RecAdam outweighs training in 69 of 120 steps (57.5 %)",
+    ]
+    (late,) = told({"t0": 250})
+    assert late == (
+        "m0: the pull of RecAdam outweighs training in 120 of 120 steps (100 %); in 3 of 3 rounds (202302) to the last "
+        "step, so hardly anything is learned: lower t0, or give t0_share, such as 0.01"
+    )
+    (flat,) = told({"anneal": "constant"})
+    assert flat.endswith("hardly anything is learned: raise task_share, or lower gamma")

@@ -20,12 +20,14 @@ from ticlm.platform.eval import cells as evaluation
 from ticlm.platform.eval import fanout, logits, shared_context
 from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.eval.likelihood import Window, window_scores
-from ticlm.platform.eval.loaded_model import computing, in_float32, rounded
+from ticlm.platform.eval.loaded_model import check_compute, computing, in_float32, rounded
 from ticlm.platform.eval.shared_context import Branches, branch_scores
+from ticlm.platform.models import sharding
+from ticlm.platform.models.sharding import check_number_type
 from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
-from ticlm.platform.study.settings import Evaluate, Study
+from ticlm.platform.study.settings import Evaluate, Study, load
 from ticlm.platform.tasks.cells.files import read_cells
 
 MakeStudy = Callable[..., Study]
@@ -160,3 +162,43 @@ def test_the_process_computes_as_before_when_a_block_ends() -> None:
         assert torch.get_float32_matmul_precision() == "high" and module.dtype == torch.bfloat16
         raise ZeroDivisionError
     assert torch.get_float32_matmul_precision() == before
+
+
+def test_bfloat16_on_a_gpu_without_it_is_one_line_for_training_and_for_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch would emulate it there, and what is compiled would fail."""
+    old = {
+        "is_bf16_supported": lambda including_emulation: including_emulation,
+        "get_device_name": lambda: "Tesla V100",
+    }
+    for name, answer in old.items():
+        monkeypatch.setattr(torch.cuda, name, answer)
+    said = r"bfloat16, but Tesla V100 has no bfloat16 \(NVIDIA, from A100 on\); use float32$"
+    with pytest.raises(InputError, match=rf"^precision\.compute: {said}"):
+        check_number_type("bfloat16", "cuda", "precision.compute")
+    with pytest.raises(InputError, match=f"^compute: {said}"):
+        check_compute("bfloat16", "cuda")
+    for kind, device in (("bfloat16", "cpu"), ("float32", "cuda")):
+        check_number_type(kind, device, "precision.compute")
+
+
+@pytest.mark.parametrize("kind", ["float8", "float16"])
+def test_a_number_type_that_is_not_trained_in_is_one_line(kind: str) -> None:
+    with pytest.raises(InputError, match=r"precision\.compute: must be 'float32' or 'bfloat16', got ") as caught:
+        load("monthly", [f"precision.compute={kind}"])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_round_asks_its_device_before_its_model_is_placed(
+    toy_root: Path, toy_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str, str]] = []
+
+    def refuse(kind: str, device: str, key: str) -> None:
+        asked.append((kind, device, key))
+        raise InputError("precision.compute: bfloat16, but Tesla V100 has no bfloat16")
+
+    monkeypatch.setattr(sharding, "check_number_type", refuse)
+    made = plan.make(toy_study(methods=[METHOD], precision={"compute": "bfloat16"}), str(toy_root))
+    with pytest.raises(InputError, match=r"Tesla V100 has no bfloat16$"):
+        driver.train(made)
+    assert asked == [("bfloat16", "cpu", "precision.compute")]

@@ -55,7 +55,7 @@ def test_trials_are_predicted_for_periods_that_are_not_there_yet(tmp_path: Path)
     seen = plan.make(finished.run(wanted.seen(methods), tmp_path / "root").study, str(tmp_path / "root"))
     own, found = scores(seen), extrapolate.forecasts(wanted, methods, seen)
     assert set(found) == set(own) and all(one.comparable for one in found.values())
-    added = [[a - b for a, b in zip(found[method.name], own[method.name])] for method in methods]
+    added = [[a - b for a, b in zip(found[method.name].there, own[method.name].there)] for method in methods]
     assert added[0] == pytest.approx(added[1]) and added[0] != pytest.approx(added[2])
     with pytest.raises(InputError, match="a prediction needs 5 trials that end, and 2 did; without the option"):
         extrapolate.forecasts(wanted, methods[:2], seen)

@@ -90,7 +90,7 @@ def test_regret_against_an_oracle_of_the_tenth_month_moves_all_alike(year: Path,
     (run,) = [run for run in made.tree.runs if run.method.name == "oracle"]
     assert all(plan.make(made.study, str(year)).done(key) for key in run.rounds.values()), "it is trained before trials"
     losses, regrets = plain(year, raw.seen(methods)), plain(year, tuning.seen(methods))
-    apart = [[a - b for a, b in zip(losses[name], regrets[name])] for name in losses]
+    apart = [[a - b for a, b in zip(losses[name].there, regrets[name].there)] for name in losses]
     assert apart[0] != [0, 0, 0] and all(row == pytest.approx(apart[0]) for row in apart)
 
 

@@ -212,7 +212,7 @@ def test_a_dominated_trial_changes_nothing(
     trials: list[TrialScores], above: int, place: int, more: tuple[float, float, float]
 ) -> None:
     base = scored(trials[above % len(trials)])
-    worse = TrialScores("worse", "worse", PeriodScores(*(a + b for a, b in zip(base, more))))
+    worse = TrialScores("worse", "worse", PeriodScores(*(a + b for a, b in zip(base.there, more))))
     if not base.dominates(scored(worse)):  # too little to move a float
         return
     longer = [*trials[:place], worse, *trials[place:]]
