@@ -253,7 +253,7 @@ class Penalty(Settings):
         raise NotImplementedError
 
     def added_work(self, steps: int) -> float | None:
-        """Return the FLOPs that it adds to a round of `steps` steps, as a share of theirs; None if that is not known."""
+        """Return the FLOPs that it adds to a round of `steps` steps, as a share of theirs; None: not known."""
         return None
 
     @property
