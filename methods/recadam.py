@@ -70,8 +70,8 @@ class RecAdam(Optimizer):
             return self
         return self.model_copy(update={"t0": max(1, round(self.t0_share * steps)), "t0_share": None})
 
-    def held_steps(self, schedule: Schedule, position: RoundPosition) -> int:
-        """Count the steps of a round in which the pull outweighs training.
+    def hold(self, schedule: Schedule, position: RoundPosition) -> tuple[int, str]:
+        """Return in how many steps of a round the pull outweighs training, and what shortens that.
 
         It does so in a step that gets, away from the round's starting weights, less than half as far as AdamW's would
         at the same rate: λ(t) · (1 − pull) < 1/2, with `pull` at this step's rate. In the proximal form that is
@@ -83,7 +83,9 @@ class RecAdam(Optimizer):
             if share == 1:  # it never falls again, and there is no pull
                 break
             held += share * (1 - own.pull(schedule.rate(t - 1, position), share)) < 0.5
-        return held
+        if self.anneal == "constant":
+            return held, "raise task_share, or lower gamma"
+        return held, "lower t0, or give t0_share, such as 0.01" if self.t0_share is None else "lower t0_share"
 
     def annealed(self, t: int) -> float:
         """Return λ(t) of step t of the round, from 1; of a share of its steps, `in_round` makes the step."""

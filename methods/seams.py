@@ -71,8 +71,7 @@ class Rehearsal(Settings):
         return ""
 
     def is_open(self, label: str, timeline: MethodTimeline) -> bool:
-        """Return whether the shares of the round at `label` are not known yet. Then `mixtures` returns a placeholder of
-        as many tokens."""
+        """Return whether the round's shares are not known yet; `mixtures` then returns a placeholder of its tokens."""
         return False
 
 
@@ -199,6 +198,10 @@ class Optimizer(Settings):
     def check(self, schedule: Schedule, position: RoundPosition) -> None:
         """Raise ValueError if it cannot train the round at `position` under this schedule."""
 
+    def hold(self, schedule: Schedule, position: RoundPosition) -> tuple[int, str] | None:
+        """Return in how many steps of a round a pull to its start outweighs training, and what shortens that."""
+        return None
+
     def before_evaluation(self, optimizer: TorchOptimizer) -> None:
         """Set the weights to those that are evaluated, as an averaging optimizer must; by default do nothing.
 
@@ -217,8 +220,7 @@ class Target:
 
 
 class PenaltyState(Protocol):
-    """A penalty during a round. Its state dict is part of the round's checkpoints. It has all its keys from the start,
-    because a checkpoint is loaded into it.
+    """A penalty during a round. Its state dict, part of the round's checkpoints, has all its keys from the start.
 
     A state may have a method `target(batch)` that says the same as its `loss`: a Target, or None where that is None.
     If all states of a round have it, a compiled model calls it instead, and never holds whole logits."""
@@ -251,8 +253,7 @@ class Penalty(Settings):
         raise NotImplementedError
 
     def added_work(self, steps: int) -> float | None:
-        """Return the FLOPs that the penalty adds to a round of `steps` steps, as a share of the FLOPs of these steps;
-        None if that is not known. Plans add it to a round's cost."""
+        """Return the FLOPs that it adds to a round of `steps` steps, as a share of theirs; None: not known."""
         return None
 
     @property

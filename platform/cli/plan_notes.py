@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ticlm.core.mixture import Source
-from ticlm.methods.recadam import RecAdam
 from ticlm.platform.study.needs import missing_periods, rowless
 from ticlm.platform.study.plan import Plan
 
@@ -97,24 +96,24 @@ def _short(plan: Plan) -> list[str]:
 
 
 def _held(plan: Plan) -> Iterator[str]:
-    """Yield a line for each method with RecAdam, which says how long its pull outweighs training, and whether there are
-    rounds in which it does so to the end."""
-    rounds: dict[str, dict[str, int]] = {}
+    """Yield a line for each method whose optimizer pulls to a round's starting weights (RecAdam): how long the pull
+    outweighs training, and whether there are rounds in which it does so to the end."""
+    rounds: dict[str, dict[str, tuple[int, str]]] = {}
     for key, spec in plan.tree.rounds.items():
-        optimizer = spec.recipe.optimizer
-        if isinstance(optimizer, RecAdam) and spec.steps and key not in plan.tree.tuned_copies:
-            rounds.setdefault(_who(plan, key), {})[key] = optimizer.held_steps(spec.recipe.schedule, spec.position)
-    for who, held in rounds.items():
-        specs = [plan.tree.rounds[key] for key in held]
-        count, steps = sum(held.values()), sum(spec.steps for spec in specs)
-        share = f"{100 * count / steps:.3g} %"
-        line = f"{who}: the pull of RecAdam outweighs training in {count:,} of {steps:,} steps ({share})"
-        to_the_end = [spec for key, spec in zip(held, specs) if held[key] == spec.steps]
+        if spec.steps and key not in plan.tree.tuned_copies:
+            held = spec.recipe.optimizer.hold(spec.recipe.schedule, spec.position)
+            if held is not None:
+                rounds.setdefault(_who(plan, key), {})[key] = held
+    for who, found in rounds.items():
+        specs = [plan.tree.rounds[key] for key in found]
+        count, steps = sum(held for held, _ in found.values()), sum(spec.steps for spec in specs)
+        what = f"the pull of {type(specs[0].recipe.optimizer).__name__} outweighs training"
+        line = f"{who}: {what} in {count:,} of {steps:,} steps ({100 * count / steps:.3g} %)"
+        to_the_end = [(spec, how) for spec, (held, how) in zip(specs, found.values()) if held == spec.steps]
         if to_the_end:
+            first, how = to_the_end[0]
             which = "its round" if len(specs) == 1 else f"{len(to_the_end)} of {len(specs)} rounds"
-            line += f"; in {which} ({to_the_end[0].period}) to the last step, so hardly anything is learned: "
-            is_flat = getattr(to_the_end[0].recipe.optimizer, "anneal", "") == "constant"
-            line += "raise task_share, or lower gamma" if is_flat else "lower t0, or give t0_share, such as 0.01"
+            line += f"; in {which} ({first.period}) to the last step, so hardly anything is learned: {how}"
         yield line
 
 

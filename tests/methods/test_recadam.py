@@ -292,11 +292,11 @@ def test_a_share_that_is_not_given_changes_no_id_and_takes_the_place_of_the_step
     ],
 )
 def test_steps_in_which_the_pull_outweighs_training_by_hand(setting: RecAdam, rate: float, held: int) -> None:
-    assert setting.held_steps(Constant(max_rate=rate, warmup_steps=0), place(60)) == held
+    assert setting.hold(Constant(max_rate=rate, warmup_steps=0), place(60))[0] == held
 
 
-def test_held_steps_follow_the_schedule() -> None:
+def test_the_hold_follows_the_schedule() -> None:
     """CKL's rate of 1e-3 is a tenth of it at step 250 of 25,000; at the full rate the pull would hold for longer."""
     news = LinearDecay(max_rate=1e-3, warmup_share=0.1)
-    assert RecAdam().held_steps(news, place(25_000)) == 250
-    assert RecAdam().held_steps(Constant(max_rate=1e-3, warmup_steps=0), place(25_000)) == 253
+    assert RecAdam().hold(news, place(25_000))[0] == 250
+    assert RecAdam().hold(Constant(max_rate=1e-3, warmup_steps=0), place(25_000))[0] == 253
