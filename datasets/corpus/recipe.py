@@ -37,6 +37,7 @@ from ticlm.datasets.news.articles import ArticleDocuments
 from ticlm.datasets.news.masked_csv import MaskedCsv
 from ticlm.datasets.packages.documents import PackageDocuments
 from ticlm.datasets.pairs.files import PairFiles
+from ticlm.datasets.synthetic.fact_world.world import FactWorldText
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.text.taggers import MaskedTagger
 from ticlm.datasets.web.crawl import CrawlDocuments
@@ -132,6 +133,7 @@ AnyDocuments = Annotated[
         | HubDocuments
         | ModelSamples
         | PackageDocuments
+        | FactWorldText
         | SyntheticWorld,
         Field(discriminator="kind"),
     ]
@@ -193,8 +195,8 @@ class CorpusRecipe(Settings):
         if isinstance(self.documents, FileDocuments | ArticleDocuments | HubDocuments):
             dates.check_resolution(self.documents.fields.timestamp_format, self.periods)
         masked = isinstance(self.rows, SalientSpans) and isinstance(self.rows.tagger, MaskedTagger)
-        if masked != (isinstance(self.documents, MaskedCsv) and self.documents.spans):
-            raise ValueError("rows.tagger masked and documents of kind masked-csv with spans go together")
+        if masked != (isinstance(self.documents, Documents) and self.documents.carries_spans):
+            raise ValueError("rows.tagger masked and masked-csv with spans, or fact-world, go together")
         if masked and isinstance(self.rows, SalientSpans) and self.rows.title:
             raise ValueError("rows.title: texts that were masked before have no line of a title; set rows.title: false")
         if bool(self.parting) != bool(isinstance(self.documents, PairFiles) or getattr(self.documents, "as_pairs", 0)):

@@ -37,7 +37,8 @@ from ticlm.datasets.evalsets.invariant_lama import InvariantLama
 from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
 from ticlm.datasets.evalsets.probes import ProbeFiles
 from ticlm.datasets.evalsets.retrieved_contexts import RetrievedContexts
-from ticlm.datasets.evalsets.synthetic_probes import SyntheticProbes
+from ticlm.datasets.evalsets.synthetic.fact_world import FactWorldProbes
+from ticlm.datasets.evalsets.synthetic.probes import SyntheticProbes
 from ticlm.datasets.evalsets.temporalwiki.files import TemporalWikiFiles
 from ticlm.datasets.evalsets.temporalwiki.probes import TemporalWikiProbes
 from ticlm.datasets.evalsets.tic_codedocs import CodeDocs
@@ -75,6 +76,7 @@ AnyBuilder = Annotated[
     | CklProbes
     | InvariantLama
     | SyntheticProbes
+    | FactWorldProbes
     | SyntheticDatedFacts
     | ProbeConstruction
     | EvolvingQuestions

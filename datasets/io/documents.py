@@ -232,6 +232,11 @@ class Documents(Settings):
             return f"the field {fields.timestamp} of each record, which nothing else confirms"
         return f"the time that a source of kind {getattr(self, 'kind', type(self).__name__)} gives each document"
 
+    @property
+    def carries_spans(self) -> bool:
+        """Whether its texts carry their salient spans (`text.spans.inline`), for rows whose tagger is `masked`."""
+        return False
+
     @abstractmethod
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return what there is to read, in a fixed order; an input whose stamp changes is read again."""

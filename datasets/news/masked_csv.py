@@ -52,6 +52,10 @@ class MaskedCsv(MaskedRows, Documents):
         """Return the settings that determine the bytes of a corpus: all but where the files are."""
         return MaskedRows(spans=self.spans)
 
+    @property
+    def carries_spans(self) -> bool:
+        return self.spans
+
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return every file once, ordered by path; the stamp of each begins with its period. Raises InputError for a
         path that matches no file, and for a file of two periods."""

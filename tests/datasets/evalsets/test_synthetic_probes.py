@@ -16,7 +16,7 @@ from ticlm.core.periods import Calendar
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets import recipe as sets
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
-from ticlm.datasets.evalsets.synthetic_probes import SyntheticProbes
+from ticlm.datasets.evalsets.synthetic.probes import SyntheticProbes
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
 WORLD = SyntheticWorld(edition="fast", initial_documents=120, documents_per_month=60)

@@ -137,7 +137,7 @@ def test_a_row_of_the_file_is_a_row_of_the_corpus(tmp_path: Path, monkeypatch: p
 
 def test_marked_texts_and_their_tagger_go_together(tmp_path: Path) -> None:
     for changes in ({"rows": "packed"}, {"rows": {"kind": "salient-spans", "tagger": "rules"}}):
-        with pytest.raises(InputError, match=r"rows\.tagger masked and documents of kind masked-csv with spans"):
+        with pytest.raises(InputError, match=r"rows\.tagger masked and masked-csv with spans"):
             recipe(tmp_path, **changes)
     files = {"kind": "masked-csv", "paths": {202005: str(tmp_path)}, "spans": False}
     assert recipe(tmp_path, documents=files, rows="packed").identity != recipe(tmp_path).identity

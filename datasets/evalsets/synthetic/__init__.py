@@ -1,0 +1,1 @@
+"""Probes of invented worlds, whose truth is known."""
