@@ -13,6 +13,8 @@ from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Tree
 
+MILLION = 1_000_000
+
 
 @dataclass(frozen=True)
 class AdaptedWeights:
@@ -33,13 +35,13 @@ class AdaptedWeights:
         return self.trained + (number - 1) * self.added_trained, self.total + (number - 1) * self.added
 
     def __str__(self) -> str:
-        """Say it exactly, and in millions rounded down, as CKL's Table 2 does."""
-        millions = f"{self.trained // 1_000_000}M of {self.total // 1_000_000}M"
+        """Say it exactly, and of large models in millions rounded down, as CKL's Table 2 does."""
+        said = f"{self.method} trains {self.trained:,} of {self.total:,} weights"
+        if self.trained >= MILLION:
+            said += f" ({self.trained // MILLION}M of {self.total // MILLION}M)"
         trained, total = self.in_round(2)
         more = f"; each further round adds {self.added:,}: the second trains {trained:,} of {total:,}"
-        return (
-            f"{self.method} trains {self.trained:,} of {self.total:,} weights ({millions}){more if self.added else ''}"
-        )
+        return said + (more if self.added else "")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,49 @@
+"""The study ckl-world: planned whole, and run in small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from builds import without_ray
+from parts import wanted
+
+from ticlm.core import settings
+from ticlm.datasets.corpus import build
+from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.evalsets import recipe as sets
+from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
+from ticlm.platform.papers.ckl.part import Fuar
+from ticlm.platform.papers.ckl.study_fuar import fuar_tables
+from ticlm.platform.results.of_plan import study_result
+from ticlm.platform.run import driver
+from ticlm.platform.study import plan
+from ticlm.platform.study.settings import load
+
+FEW = "world={invariant: 60, updated: 8, new: 8, new_easy: 8, statements: 40, reports: 8}"
+
+
+def test_every_method_reads_the_later_text_four_times_and_mix_review_ten_times_as_many_old_rows() -> None:
+    made = plan.make(load("ckl-world"), None)
+    for run in made.tree.runs:
+        last = made.tree.rounds[run.rounds["202005-202104"]]
+        assert last.new_rows + 64 > 4 * 4800, "but for a step that is not full"
+        ratio = last.old_rows / last.new_rows
+        assert ratio == pytest.approx(10.132 / 4 if "mix-review" in run.method.name else 0, abs=0.01)
+
+
+@pytest.mark.nightly
+def test_it_runs_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_ray(monkeypatch)
+    root = str(tmp_path / "root")
+    for name in ("ckl-world", "ckl-world-tenth-of-facts", "ckl-world-tenth-of-text"):
+        build.build(settings.load(CorpusRecipe, name, settings.RECIPES, [f"documents.{FEW}"]), root)
+    sets.build(settings.load(ExampleSetRecipe, "ckl-world-probes", settings.RECIPES, [f"examples.{FEW}"]), root)
+    steps = ("initial.budget={steps: 120}", "continual_tokens={steps: 12}", "evaluate.inside={every_steps: 6}")
+    made = plan.make(load("ckl-world", steps), root)
+    driver.train(made)
+    driver.evaluate(made)
+    found = fuar_tables(wanted(Fuar, study_result(made)))
+    assert list(found.rows["method"]) == [method.name for method in made.study.methods]
+    assert set(found.rows["reason"]) <= {"", "no gain"}, "each has its scores"
+    assert {name.partition("/")[2] for name in found.scores["score"]} == {"invariant", "updated", "new"}
