@@ -81,12 +81,14 @@ def _search(tuning: Tuning, root: str, as_json: bool) -> None:
     from ticlm.core.store import Store
     from ticlm.platform.cli.console import bars
     from ticlm.platform.cli.study import connect
+    from ticlm.platform.run.requirements import require
     from ticlm.platform.study import plan as plans
     from ticlm.platform.tuning import extrapolate, outcome
 
     extrapolate.check(tuning)
     store = Store(root)
     made = plans.make(tuning.seen(()), store)
+    require(made)  # else each trial would fail, three times
     with ExitStack() as stack:
         stack.enter_context(lease(store, f"tune {tuning.study.name}"))
         dashboard = connect(stack, made, dashboard=True)

@@ -12,7 +12,7 @@ from toys import PERIODS, build_toy_corpus, make_toy_study
 from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.store import Store
-from ticlm.platform.cli.tune import _print
+from ticlm.platform.cli.tune import _print, _search
 from ticlm.platform.run import driver
 from ticlm.platform.study import plan
 from ticlm.platform.tuning import search, selection, table
@@ -107,6 +107,13 @@ def test_without_an_old_corpus_it_is_said_that_nothing_measures_what_is_kept(tmp
     assert splits(wanted.seen(()).evaluations) == [("perplexity", None, "tune")]
     with pytest.raises(InputError, match="--choose-by predicted: study toy has no later period to predict"):
         search.load("recadam", study, (), LASTS, {"choose_by": "predicted"})
+
+
+def test_a_search_without_its_corpus_is_one_line_before_any_trial(tmp_path: Path) -> None:
+    wanted = search.load("recadam", "ckl", (), (), {})
+    with pytest.raises(InputError, match=r"^corpus cc-recentnews: not there yet; build it with: "):
+        _search(wanted, str(tmp_path), as_json=True)
+    assert not list(tmp_path.glob("tuning/*"))
 
 
 def test_means_that_a_study_cannot_have_stay_none_in_files_and_count_for_no_trial(tmp_path: Path) -> None:
