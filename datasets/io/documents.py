@@ -207,7 +207,7 @@ class Fields(FieldNames, identity="DatedFields"):
         if undated:
             known = f"; formats are {', '.join(dates.FORMATS)} or a pattern such as %Y%m%d"
             form = f"as {self.timestamp_format}" if self.timestamp_format else f"without documents.fields.{_FORMAT}"
-            return f"none {first}has a {self.timestamp!r} that can be read {form}; the first is {_shown(stamp)}{known}"
+            return f"none {first}has a {self.timestamp!r} that can be read {form}; the first is {stamp!r:.60}{known}"
         if untexted:
             return f"none {first}has text in {self.text!r}, which documents.fields.text names"
         return None
@@ -297,8 +297,3 @@ def value_at(record: Mapping[str, Any], name: str) -> Any:
 
 def _plain(value: object) -> str:
     return "" if value is None else str(value).encode(errors="replace").decode()
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"

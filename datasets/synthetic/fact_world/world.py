@@ -38,6 +38,7 @@ class FactWorld(Settings, version=1):
     """Facts of an invented country: how many, and how they fare. Another seed is another country."""
 
     seed: int = 0
+    """Seed of the world: its names, its facts and the words in which each is stated."""
     invariant: int = Field(800, ge=0)
     """Facts that old text states and later text does not mention."""
     updated: int = Field(100, ge=0)

@@ -13,6 +13,7 @@ from ticlm.core import paths, settings
 from ticlm.core.mixture import Split
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
+from ticlm.datasets.evalsets.synthetic import fact_world
 from ticlm.datasets.evalsets.tic_stackexchange import TicStackExchange
 from ticlm.datasets.evalsets.tic_wiki import SUBSETS
 from ticlm.platform.analysis.conventions import named
@@ -121,6 +122,7 @@ def test_every_set_that_a_packaged_study_reads_has_a_packaged_recipe_of_that_nam
             fixed = {"tic-wiki": SUBSETS, "evolving-questions": asked, "retrieved-contexts": asked}
             fixed |= {"synthetic-probes": ("invariant", "updated", "new"), "synthetic-dated-facts": ("changes",)}
             fixed |= {"package-facts": ("changes",), "wiki-revisions": ("changed", "held-out")}
+            fixed |= {"fact-world-probes": fact_world.SUBSETS}
             fixed |= dict.fromkeys(("wiki-questions", "temporalwiki-probes"), ("changed", "unchanged"))
             made = fixed.get(kind) or [*getattr(found.examples, "sets", [subset])]
             assert set(read) <= set(made)
