@@ -23,6 +23,7 @@ def chaos(study: dict[str, Any], root: Path, *arguments: str) -> subprocess.Comp
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1100, check=False)
 
 
+@pytest.mark.timeout(1200)  # its command has 1,100 s
 @pytest.mark.nightly
 def test_a_run_under_faults_loses_and_doubles_no_row(toy_root: Path, toy_study: Callable[..., Study]) -> None:
     study = toy_study(
