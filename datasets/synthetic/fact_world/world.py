@@ -115,13 +115,16 @@ class FactWorldText(Documents):
         for side, days in (("old", OLD), ("later", LATER)):
             told = self._told(side)
             for first in range(0, len(told), RUN):
-                size = BYTES_PER_SENTENCE * sum(self._count(side) for _ in told[first : first + RUN])
+                size = BYTES_PER_SENTENCE * self._count(side) * len(told[first : first + RUN])
                 yield days, Input(path=f"fact-world/{side}/{first}", size=size, stamp="")
 
     def _told(self, side: str) -> Sequence[ToldFact]:
         """Return the facts of which one side tells."""
-        told = [fact for fact in self.world.facts if (fact.is_old if side == "old" else fact.fate != "invariant")]
-        return told[: round(len(told) * self.old_facts)] if side == "old" else told
+        if side == "later":
+            return [fact for fact in self.world.facts if fact.fate != "invariant"]
+        old = [fact for fact in self.world.facts if fact.is_old]
+        kept = Random(f"{self.world.seed}/covered").sample(range(len(old)), round(len(old) * self.old_facts))
+        return [old[at] for at in sorted(kept)]
 
     def _count(self, side: str) -> int:
         world = self.world
