@@ -7,6 +7,7 @@ python -m benchmarks.experiments.probes seeds STUDY… --root ROOT       # of tu
 python -m benchmarks.experiments.probes learned STUDY… --root ROOT
 python -m benchmarks.experiments.probes answers STUDY… --set SET [--methods …] [--ids …] --root ROOT
 python -m benchmarks.experiments.probes gap STUDY… --set SET --root ROOT     # needs answer_types in the set's recipe
+python -m benchmarks.experiments.probes rehearsed STUDY… --root ROOT       # its old corpora are a fact-world's
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from ticlm.core import settings
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example, Examples
+from ticlm.datasets.corpus.recipe import CorpusRecipe
+from ticlm.datasets.synthetic.fact_world.world import FactWorldText
 from ticlm.platform.analysis.answers import changes, gained, gap, overlapping
 from ticlm.platform.analysis.tuned_seeds import over_seeds
 from ticlm.platform.cli.options import plan_of
@@ -28,6 +32,7 @@ from ticlm.platform.papers.ckl.settings import FuarRequest
 from ticlm.platform.papers.ckl.study_fuar import fuar_tables
 from ticlm.platform.results.answer_types import answer_type, composition, statistics
 from ticlm.platform.results.of_plan import study_result
+from ticlm.platform.study.settings import load
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +40,9 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=("printed", "types", "rates", "seeds", "learned", "answers", "gap"))
+    parser.add_argument(
+        "table", choices=("printed", "types", "rates", "seeds", "learned", "answers", "gap", "rehearsed")
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="sets of examples, or studies")
     parser.add_argument("--root", default="runs")
     parser.add_argument("--set", help="the set of examples that was asked: a path or URI")
@@ -63,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 answers(options.names, options.root, options.set, options.methods, options.ids)
             case "gap":
                 gaps(options.names, options.root, options.set)
+            case "rehearsed":
+                rehearsed(options.names, options.root)
     except InputError as error:
         raise SystemExit(str(error)) from None
 
@@ -93,6 +102,23 @@ def gaps(studies: Sequence[str], root: str, uri: str) -> None:
             found = gap(rows, rows, pairs)
             print(f"{method}: {found.pairs} shared answers, updated {found.first:.3f}, new {found.second:.3f}")
             print(composition(rows, kinds).to_string(index=False, float_format="{:.3f}".format))
+
+
+def rehearsed(studies: Sequence[str], root: str) -> None:
+    """Print the exact match of each method on invariant facts at the end: on those that an old corpus of the study
+    covers, a part of all, and on the others."""
+    print(f"{'old corpus':28}{'method':28}{'covered':>16}{'others':>16}")
+    for name in studies:
+        frame, checkpoints = predictions(name, root)
+        ends = frame[frame["step"].isna() & (frame["trained"] == checkpoints[-1]) & (frame["label"] == "invariant")]
+        for corpus in dict.fromkeys(old.corpus for _, old in load(name).old_corpora):
+            text = settings.load(CorpusRecipe, corpus, settings.RECIPES).documents
+            covered = [fact.id for fact in text.told("old")] if isinstance(text, FactWorldText) else []
+            for method, rows in ends.groupby("method", sort=False):
+                inside = rows["id"].isin(covered)
+                parts = (rows.loc[inside, "exact"], rows.loc[~inside, "exact"])
+                cells = (f"{part.mean():.3f} of {len(part)}" if len(part) else "–" for part in parts)
+                print(f"{corpus:28}{method:28}" + "".join(f"{cell:>16}" for cell in cells))
 
 
 def predictions(study: str, root: str) -> tuple[pd.DataFrame, tuple[str, ...]]:

@@ -103,7 +103,7 @@ class FactWorldText(Documents):
     def read(self, piece: Piece) -> Iterator[Document]:
         """Yield the sentences about a run of facts, each as a document with its day."""
         _, side, first = piece.input.path.split("/")
-        for fact in self._told(side)[int(first) :][:RUN]:
+        for fact in self.told(side)[int(first) :][:RUN]:
             rng = Random(f"{self.world.seed}/days/{side}/{fact.id}")
             begin, end = _days(side, fact)
             for number, text in enumerate(self._text(side, fact)):
@@ -111,20 +111,20 @@ class FactWorldText(Documents):
                 name = f"{fact.id}/{side}/{number}"
                 yield Document(text, name, datetime.combine(day, time(), UTC), "", {"fact": fact.id})
 
-    def _runs(self) -> Iterator[tuple[str, Input]]:
-        for side, days in (("old", OLD), ("later", LATER)):
-            told = self._told(side)
-            for first in range(0, len(told), RUN):
-                size = BYTES_PER_SENTENCE * self._count(side) * len(told[first : first + RUN])
-                yield days, Input(path=f"fact-world/{side}/{first}", size=size, stamp="")
-
-    def _told(self, side: str) -> Sequence[ToldFact]:
-        """Return the facts of which one side tells."""
+    def told(self, side: str) -> Sequence[ToldFact]:
+        """Return the facts of which `old` or `later` text tells."""
         if side == "later":
             return [fact for fact in self.world.facts if fact.fate != "invariant"]
         old = [fact for fact in self.world.facts if fact.is_old]
         kept = Random(f"{self.world.seed}/covered").sample(range(len(old)), round(len(old) * self.old_facts))
         return [old[at] for at in sorted(kept)]
+
+    def _runs(self) -> Iterator[tuple[str, Input]]:
+        for side, days in (("old", OLD), ("later", LATER)):
+            told = self.told(side)
+            for first in range(0, len(told), RUN):
+                size = BYTES_PER_SENTENCE * self._count(side) * len(told[first : first + RUN])
+                yield days, Input(path=f"fact-world/{side}/{first}", size=size, stamp="")
 
     def _count(self, side: str) -> int:
         world = self.world

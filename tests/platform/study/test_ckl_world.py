@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from benchmarks.experiments import probes
 from builds import without_ray
 from parts import wanted
 
@@ -33,17 +34,23 @@ def test_every_method_reads_the_later_text_four_times_and_mix_review_ten_times_a
 
 
 @pytest.mark.nightly
-def test_it_runs_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     without_ray(monkeypatch)
     root = str(tmp_path / "root")
     for name in ("ckl-world", "ckl-world-tenth-of-facts", "ckl-world-tenth-of-text"):
         build.build(settings.load(CorpusRecipe, name, settings.RECIPES, [f"documents.{FEW}"]), root)
     sets.build(settings.load(ExampleSetRecipe, "ckl-world-probes", settings.RECIPES, [f"examples.{FEW}"]), root)
-    steps = ("initial.budget={steps: 120}", "continual_tokens={steps: 12}", "evaluate.inside={every_steps: 6}")
-    made = plan.make(load("ckl-world", steps), root)
+    study = tmp_path / "few.yaml"
+    study.write_text("extends: ckl-world\nname: few\ninitial: {budget: {epochs: 3}}\n")
+    made = plan.make(load(str(study)), root)
     driver.train(made)
     driver.evaluate(made)
     found = fuar_tables(wanted(Fuar, study_result(made)))
     assert list(found.rows["method"]) == [method.name for method in made.study.methods]
     assert set(found.rows["reason"]) <= {"", "no gain"}, "each has its scores"
     assert {name.partition("/")[2] for name in found.scores["score"]} == {"invariant", "updated", "new"}
+    capsys.readouterr()
+    probes.rehearsed([str(study)], root)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + 2 * len(made.study.methods), "each method, for both parts of the old text"
+    assert all(line.endswith("–") for line in lines if line.startswith("ckl-world-tenth-of-text")), "about every fact"
