@@ -47,13 +47,19 @@ def first_error(error: ValidationError, kind: type[BaseModel]) -> tuple[str, str
     # a key that one of the alternatives knows is not unknown: what is wrong with its value comes before that
     keys = [{_keys(e) for e in same if (e["type"] == "extra_forbidden") is extra} for extra in (True, False)]
     known = keys[0] & keys[1]
-    first = max(same, key=lambda e: (len(e["loc"]), (e["type"] == "extra_forbidden") is not (_keys(e) in known)))
+    first = max(same, key=lambda e: (len(e["loc"]), *_closeness(e, known)))
     where = _written(kind, first["loc"])
     others = len(wrong) - 1
     more = f" ({others} more {'keys are' if others > 1 else 'key is'} wrong)" if others else ""
     if first["type"] == "own_class":
         where += [part for part in [first["ctx"]["field"]] if part]
     return ".".join(where), _said(first, same, kind) + more
+
+
+def _closeness(error: ErrorDetails, known: set[tuple[str, ...]]) -> tuple[bool, bool]:
+    """Return how close an alternative comes by its error: keys that are `known` are not unknown, and a value of the
+    right type (a list that is too short) is closer than one of another type (a list, and a number is wanted)."""
+    return (error["type"] == "extra_forbidden") is not (_keys(error) in known), not error["type"].endswith("_type")
 
 
 def _written(kind: type[BaseModel], loc: Sequence[int | str]) -> list[str]:

@@ -56,6 +56,7 @@ def summarize(
       in which a run is better than that model, never updated.
     - `final` is the mean over all evaluated periods at the last checkpoint; `core` is the mean of CORE (a share) at the
       last checkpoint that it was scored on, which is `core_trained`; `core_is_last`: whether that is the study's last.
+    - `first_models` counts the first models that the runs of the `seeds` start from.
     - `tokens` and `flops` are what one run costs alone; `executed_*` is what all its seeds cost without rounds shared
       with earlier methods.
 
@@ -150,6 +151,7 @@ def _identity_columns(study: StudyResult, method: MethodResult) -> Row:
         "parameters": study.parameters,
         "target_tokens": study.target_tokens,
         "seeds": len(method.seeds),
+        "first_models": method.first_models,
     }
 
 

@@ -173,7 +173,13 @@ def _caveat(numbers: Numbers) -> str:
     seeds = sorted({int(n) for n in numbers.runs["seeds"]})
     if seeds == [1]:
         return "Intervals are over the evaluated periods, not over seeds: each method was trained once."
-    return f"Intervals are over the evaluated periods, for means over {' or '.join(map(str, seeds))} seeds."
+    models = int(numbers.runs["first_models"].max())
+    of = (
+        f"{' or '.join(map(str, seeds))} seeds and {models} first models"
+        if models > 1
+        else "the seeds of one first model"
+    )
+    return f"Intervals are over the evaluated periods, for means over {of}."
 
 
 def _alone(numbers: Numbers, is_alone: bool) -> str:

@@ -189,6 +189,10 @@ class Tables(TableRequest):
         """Return what they add to a report: the parts of all studies that ask for them, joined."""
         return joined([checked(cls, one.part(study)) for study, one in asked])
 
+    def number_of(self, study: StudyResult, method: str, seed: int) -> float:
+        """Return the one number that these tables have for a run, where `has_number_of_run`; NaN if it is missing."""
+        return math.nan
+
 
 def checked(kind: type[Tables], found: object) -> Part:
     """Return what a class of tables gave. Raises InputError in one line if that is no Part."""

@@ -143,7 +143,9 @@ def legend(summary: pd.DataFrame) -> list[str]:
             "Bold: within one standard deviation of the best." if spread else "Bold: the best of its group."
         )
     if summary["seeds"].max() > 1:
-        sentences.append("In brackets: the standard deviation over seeds.")
+        several = summary.loc[summary["seeds"] > 1, "first_models"]
+        of = f"{several.max()} first models" if several.max() > 1 else "one first model, so that others may differ more"
+        sentences.append(f"In brackets: the standard deviation over seeds, whose runs start from {of}.")
     if (summary["periods_compared"] > 0).any():
         sentences.append(BEATS_FROZEN)
     marked, beats = (

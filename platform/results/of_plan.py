@@ -105,19 +105,23 @@ def _first_model(plan: Plan) -> tuple[MethodResult | None, list[str]]:
     """Return the first model of the first continual method as a rival that is never updated, and lines about why there
     is none although the study has such a method.
 
-    All continual methods start from one round, which `initial` describes alone, so it needs no seed of theirs: one of
-    them has its cells. Only what is deployed beside a trunk may differ, even for the first period; then it is the first
-    method's.
+    All continual methods start from the rounds that `initial` describes alone, so one of them has their cells: one seed
+    of it for each first model. Only what is deployed beside a trunk may differ, even for the first period; then it is
+    the first method's.
     """
     runs = [run for run in plan.tree.runs if isinstance(run.method, Continual)]
     if not runs:
         return None, []
     run, first = runs[0], runs[0].labels[0]
+    models: dict[str, int] = {}
+    for one in (one for one in runs if one.method.name == run.method.name):
+        models.setdefault(one.rounds[first], one.seed)
     if not plan.study.scores(run.method, first):
         return None, [
             f"{FROZEN}: evaluate.checkpoints leaves out {first}, so no row says what doing nothing would give"
         ]
-    return MethodResult(_free_name(plan.study), "reference", (run.seed,), frozen_of=run.method.name), []
+    name, seeds = _free_name(plan.study), tuple(models.values())
+    return MethodResult(name, "reference", seeds, frozen_of=run.method.name, first_models=len(models)), []
 
 
 def _free_name(study: Study) -> str:
@@ -129,22 +133,23 @@ def _free_name(study: Study) -> str:
 
 def _method(plan: Plan, method: Method) -> MethodResult:
     """Return a method as the report shows it; of an Oracle series also which cutoff is the first model of the runs."""
-    shared = ""
+    shared, own_runs = "", [run for run in plan.tree.runs if run.method.name == method.name]
+    models = {run.rounds[run.labels[0]] for run in own_runs}
     if method.is_series:
         first = {run.rounds[run.labels[0]] for run in plan.tree.runs if isinstance(run.method, Continual)}
-        own = next(run for run in plan.tree.runs if run.method.name == method.name)
-        shared = next((label for label, key in own.rounds.items() if key in first), "")
-    return MethodResult(method.name, method.group, method.seeds, method.is_series, first_cutoff=shared)
+        shared = next((label for label, key in own_runs[0].rounds.items() if key in first), "")
+    return MethodResult(
+        method.name, method.group, method.seeds, method.is_series, first_models=len(models), first_cutoff=shared
+    )
 
 
 def _with_first_model(costs: Iterable[dict[str, Any]], frozen: MethodResult | None) -> Iterator[dict[str, Any]]:
-    """Yield costs, and after them those of the model that is never updated: what its first round cost, which the runs
-    have paid already."""
+    """Yield costs, and after them those of the models that are never updated: what their first rounds cost, which the
+    runs have paid already."""
     known = list(costs)
     yield from known
-    if frozen is not None:
-        of = (frozen.frozen_of, frozen.seeds[0])
-        first = next(row for row in known if (row["method"], row["seed"]) == of)
+    for seed in () if frozen is None else frozen.seeds:
+        first = next(row for row in known if (row["method"], row["seed"]) == (frozen.frozen_of, seed))
         yield first | {"method": frozen.name, "executed_tokens": 0, "executed_flops": 0.0}
 
 

@@ -73,6 +73,8 @@ class MethodResult:
     """Whether its models are trained from scratch: its row at checkpoint t is that of the newest cutoff ≤ t."""
     frozen_of: str = ""
     """Name of the method whose first model this is, never updated afterwards; empty for every other method."""
+    first_models: int = 1
+    """From how many first models its runs start; where that is one, deviations over seeds say nothing of others."""
     first_cutoff: str = ""
     """The cutoff of an Oracle series whose model is the first model of the runs, trained once for both; empty if no
     model is shared."""

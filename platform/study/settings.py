@@ -13,7 +13,7 @@ from ticlm.core.errors import FutureMonthError, InputError
 from ticlm.core.mixture import OldCorpus
 from ticlm.core.periods import Calendar, Label, Timeline, span
 from ticlm.core.reading.plain import Plain
-from ticlm.core.seeds import Seed
+from ticlm.core.seeds import Seed, Seeds
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.methods.budgets import ContinualTokens, Epochs, Steps
@@ -58,8 +58,13 @@ class Initial(Settings):
     """The learning rate of the first round."""
     optimizer: AnyOptimizer = AdamW()
     """The optimizer of the first round."""
-    seed: Seed = 0
-    """Seed of the weights and of the order of rows."""
+    seed: Seed | Annotated[Seeds, Field(min_length=2)] = 0
+    """Seed of the weights and of the order of rows. A list gives N first models: the run with seed S starts from number
+    S modulo N, and a method that says no `seeds` has one run for each, 0 to N - 1."""
+
+    def seed_of(self, run: int) -> int:
+        """Return the seed of the first model that the run with this seed starts from."""
+        return self.seed if isinstance(self.seed, int) else self.seed[run % len(self.seed)]
 
 
 class EverySteps(Settings):
@@ -190,7 +195,7 @@ class Study(Settings):
             raise ValueError("evaluate.compute: tf32 needs a GPU, but resources.device is cpu; use float32 or bfloat16")
         labels = self.timeline.labels
         start = [self.model.as_of] if isinstance(self.model, FolderModel) else []
-        check_tables(self.tables, self.evaluations, [*labels, *start])
+        check_tables(self.tables, self.evaluations, [*labels, *start], names)
         wanted: list[tuple[str, Sequence[str]]]
         series = [m for m in self.methods if isinstance(m, OracleSeries)]
         wanted = [(f"methods.{m.name}.cutoffs", m.labels) for m in series]

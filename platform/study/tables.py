@@ -23,6 +23,7 @@ KINDS = {
     "probes": "ticlm.platform.papers.ckl.part:Probes",
     "evolving": "ticlm.platform.papers.evolvingqa.part:Evolving",
     "temporalwiki": "ticlm.platform.papers.temporalwiki.part:FactPairs",
+    "claims": "ticlm.platform.display.claims.part:Claims",
     "kept": "ticlm.platform.display.kept.part:Kept",
     SAYS: "ticlm.platform.display.says:Says",
 }
@@ -36,6 +37,8 @@ class TableRequest(Settings):
     """Fields in which no task is named."""
     shows_construction: ClassVar[bool] = False
     """Whether the tables say how the sets were built that their tasks ask."""
+    has_number_of_run: ClassVar[bool] = False
+    """Whether the tables have one number for each run, which claims may be about."""
     name: str
     """Name of these tables in reports."""
 
@@ -43,6 +46,14 @@ class TableRequest(Settings):
     def named(self) -> Iterable[tuple[str, str]]:
         """Yield (setting, task) of every task that it names. A task is named as in `evaluations`, with or without its
         version; `TASK/SET` names one set of it."""
+
+    def named_entries(self) -> Iterable[tuple[str, str]]:
+        """Yield (setting, name) of every other entry of `tables` whose number of a run it reads."""
+        return ()
+
+    def named_methods(self) -> Iterable[tuple[str, str]]:
+        """Yield (setting, method) of every method of the study that it names."""
+        return ()
 
     def asked_questions(self) -> Iterable[str]:
         """Yield the tasks whose questions' answers, categories and contexts are needed (results/questions.py)."""
@@ -96,11 +107,21 @@ class TableRequest(Settings):
 AnyTables = Annotated[TableRequest, Kinds("ticlm.platform.display.parts:Tables", TABLES, KINDS)]
 
 
-def check_tables(wanted: Sequence[TableRequest], tasks: Sequence[Task], labels: Sequence[str]) -> None:
+def check_tables(
+    wanted: Sequence[TableRequest], tasks: Sequence[Task], labels: Sequence[str], methods: Sequence[str] = ()
+) -> None:
     """Raise ValueError if two have one name, or if one asks for what the study does not have."""
     check_names("tables", [one.name for one in wanted])
+    numbers = [one.name for one in wanted if one.has_number_of_run]
     for one in wanted:
         one.check(tasks, labels)
+        for what, named, known in (
+            ("entry of tables with a number", one.named_entries(), numbers),
+            ("method", one.named_methods(), methods),
+        ):
+            for setting, name in named:
+                if name not in known:
+                    raise ValueError(f"{one.where(setting)}: no {what} {name}; there are {', '.join(known) or 'none'}")
 
 
 def with_texts(wanted: Sequence[TableRequest], tasks: Sequence[Task]) -> tuple[TableRequest, ...]:

@@ -14,7 +14,7 @@ from itertools import islice, product
 from random import Random
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Calendar, span
@@ -83,6 +83,17 @@ class FactWorldText(Documents):
     """Share of the sentences about each old fact that are written, one at least."""
     later_text: float = Field(1.0, gt=0, le=1)
     """The same of later text."""
+
+    @model_validator(mode="after")
+    def _has_old_facts(self) -> FactWorldText:
+        if not self.world.invariant:
+            raise ValueError(
+                "world.invariant: a world without old facts that stay has nothing to forget; give 1 or more"
+            )
+        if not any(fact.fate == "invariant" for fact in self.told("old")):
+            kept, old = len(self.told("old")), self.world.invariant + self.world.updated
+            raise ValueError(f"old_facts: {self.old_facts} of {old} facts covers {kept}, none that a probe asks for")
+        return self
 
     @property
     def carries_spans(self) -> bool:

@@ -13,7 +13,7 @@ from ticlm.platform.papers.ckl import probes_shown, shown
 from ticlm.platform.papers.ckl.compared import beside_printed
 from ticlm.platform.papers.ckl.probes import probe_table
 from ticlm.platform.papers.ckl.settings import FuarRequest, ProbesRequest
-from ticlm.platform.papers.ckl.study_fuar import NO_GAIN, fuar_tables
+from ticlm.platform.papers.ckl.study_fuar import NO_GAIN, fuar_tables, last_fuar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,11 @@ class Fuar(FuarRequest, Tables):
             missing=tuple(shown.missing_lines(found)),
             printed=(partial(beside_printed, asked),),
         )
+
+    def number_of(self, study: StudyResult, method: str, seed: int) -> float:
+        """Return the FUAR of a run at its last checkpoint; NaN if a score is missing, or nothing was gained."""
+        value = last_fuar(study, self, method, seed)
+        return value if math.isfinite(value) else math.nan
 
 
 class Probes(ProbesRequest, Tables):

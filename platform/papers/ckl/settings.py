@@ -48,6 +48,7 @@ class FuarRequest(TableRequest):
     """
 
     not_tasks = frozenset({"kind", "name", "period", "base", "chain", "metric", "average", "printed"})
+    has_number_of_run = True
     kind: Literal["fuar"] = "fuar"
     name: str = "fuar"
     """Name of this FUAR in reports."""

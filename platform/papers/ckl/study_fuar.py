@@ -90,6 +90,12 @@ def questions(
     return found
 
 
+def last_fuar(study: StudyResult, asked: FuarRequest, method: str, seed: int) -> float:
+    """Return the FUAR of one run at its last checkpoint; NaN if it has none, infinite if nothing was gained."""
+    found = questions(ScoreReader(study, asked.metric), asked, method, (seed,), per_probe=False)
+    return _ratio(found[-1]).value if found else math.nan
+
+
 def _row(reader: ScoreReader, asked: FuarRequest, method: MethodResult, question: Question) -> dict[str, Any]:
     study, base = reader.study, question.phases[0].checkpoint
     found, around = _ratio(question), Interval()

@@ -26,7 +26,7 @@ def recipe_of(study: Study, method: Method, request: RoundRequest, seed: int) ->
     }
     if request.initial or isinstance(method, OracleSeries):
         start = study.initial
-        return RoundRecipe(**common, schedule=start.schedule, optimizer=start.optimizer, seed=start.seed)
+        return RoundRecipe(**common, schedule=start.schedule, optimizer=start.optimizer, seed=start.seed_of(seed))
     return RoundRecipe(
         **common,
         schedule=method.schedule,

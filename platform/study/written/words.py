@@ -38,13 +38,26 @@ def whole_method(entry: Any) -> Any:
 
 
 def written_out(data: Any) -> Any:
-    """Return the data of a study with what `each_method` says in each method, and labels in place of `first` and
-    `last`. Raises ValueError if `each_method` is no mapping, or has a key that no method shares."""
+    """Return the data of a study with what `each_method` says in each method, a seed for each first model, and labels
+    in place of `first` and `last`. Raises ValueError if `each_method` is no mapping, or has a key that no method
+    shares."""
     if not isinstance(data, Mapping) or not isinstance(data.get("methods"), list | tuple):
         return data
-    shared = _shared(data.get("each_method", {}))
-    methods = [_with_shared(entry, shared) for entry in data["methods"]]
+    shared, seeds = _shared(data.get("each_method", {})), _seeds_of_first_models(data.get("initial"))
+    methods = [_with_seeds(_with_shared(entry, shared), seeds) for entry in data["methods"]]
     return _with_labels({**data, "methods": methods})
+
+
+def _seeds_of_first_models(initial: Any) -> tuple[int, ...]:
+    """Return the seeds of methods that say none: one for each of several first models, else none."""
+    seed = initial.get("seed") if isinstance(initial, Mapping) else getattr(initial, "seed", None)
+    return tuple(range(len(seed))) if isinstance(seed, list | tuple) else ()
+
+
+def _with_seeds(entry: Any, seeds: tuple[int, ...]) -> Any:
+    """Return a method with these seeds, if there are any and it says none itself."""
+    named = {"base": entry} if isinstance(entry, str) else entry
+    return {"seeds": seeds, **named} if seeds and isinstance(named, dict) else entry
 
 
 def _shared(written: Any) -> Mapping[str, Any]:

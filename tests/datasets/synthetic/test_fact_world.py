@@ -141,3 +141,15 @@ def test_its_rows_mask_the_spans_that_it_carries() -> None:
     CorpusRecipe.model_validate(recipe | {"rows": {"kind": "salient-spans", "tagger": "masked"}})
     with pytest.raises(ValueError, match=r"rows\.tagger masked and masked-csv with spans, or fact-world, go together"):
         CorpusRecipe.model_validate(recipe | {"rows": {"kind": "salient-spans", "tagger": "rules"}})
+
+
+@pytest.mark.parametrize(
+    "settings, line",
+    [
+        ({"old_facts": 0.0005}, r"old_facts: 0\.0005 of 900 facts covers 0, none that a probe asks for"),
+        ({"world": {"invariant": 0}}, r"world\.invariant: a world without old facts that stay has nothing to forget"),
+    ],
+)
+def test_a_world_that_nothing_can_be_asked_of_is_refused(settings: dict[str, object], line: str) -> None:
+    with pytest.raises(ValueError, match=line):
+        FactWorldText.model_validate(settings)
