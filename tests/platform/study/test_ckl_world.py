@@ -68,7 +68,7 @@ def test_it_runs_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert len(kept) and set(kept["first_models"]) == {2} == set(kept["runs"]) and kept["low"].notna().all()
     assert {one.first_models for one in result.methods} == {2} and len(result.frozen.seeds) == 2
     capsys.readouterr()
-    probes.rehearsed([str(study)], root, sets=seeds)
+    probes.rehearsed([str(study)], root)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1 + 2 * len(made.study.methods), "each method, for both parts of the old text"
     assert all(line.endswith("–") for line in lines if line.startswith("ckl-world-tenth-of-text")), "about every fact"
