@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Row = Mapping[str, Any]
+BLOCK = 48
+"""Characters of a line of what stands above a block, in a terminal: its column does not wrap by itself."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ def terminal(table: TextTable) -> Table:
         if before.names and (line.block != before.block or (len(line.names) > 1 and line.names[0] != before.names[0])):
             out.add_section()
         if line.block != before.block:
-            out.add_row(Text(line.block, "italic"))
+            out.add_row(Text("\n".join(wrap(line.block, BLOCK)), "italic"))
         names = [name if k or line.names[:1] != before.names[:1] else "" for k, name in enumerate(line.names)]
         names[0] += f"\n  {line.about}" if line.about else ""
         out.add_row(

@@ -10,7 +10,7 @@ from typing import Any
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.analysis.probe_scores import ScoreReader
 from ticlm.platform.display.claims.settings import ClaimsRequest
-from ticlm.platform.display.claims.verdicts import FAILS, HOLDS, OPEN, Judged, Pair, judge, known_before
+from ticlm.platform.display.claims.verdicts import FAILS, HOLDS, OPEN, ClaimPair, Judged, judge, known_before
 from ticlm.platform.display.parts import Part, Section, Tables
 from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable
 from ticlm.platform.results.study_result import StudyResult, as_frame
@@ -97,7 +97,7 @@ def _lines(place: int, one: Judged) -> Iterator[TextLine]:
         yield TextLine((claim.score or claim.number, what), cells, block=block)
 
 
-def _cell(pair: Pair, number: str) -> TextCell:
+def _cell(pair: ClaimPair, number: str) -> TextCell:
     if not math.isfinite(pair.difference):
         return TextCell("–", hint="a number is missing")
     digits = 2 if number else 1

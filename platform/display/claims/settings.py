@@ -73,7 +73,7 @@ class ClaimsRequest(TableRequest):
     name: str = "claims"
     """Whose claims they are, as the report says it."""
     claims: tuple[Claim, ...] = Field(min_length=1)
-    """The claims."""
+    """The claims, in the order of the report."""
     metric: str = "exact-match"
     """The metric of all scores."""
     base: KnownBefore | None = None

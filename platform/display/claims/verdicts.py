@@ -41,7 +41,7 @@ class Runs:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ClaimPair:
     """Two methods of a claim, and by how much the value of the one is above that of the other."""
 
     higher: str
@@ -70,7 +70,7 @@ class Judged:
     """A claim, and what its pairs say."""
 
     claim: Claim
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ClaimPair, ...]
 
     @property
     def verdict(self) -> Verdict:
@@ -120,7 +120,7 @@ def _value(reader: ScoreReader, claim: Claim, method: str, seed: int, labels: Se
     return quantity(TaskMetric(reader.metric)).scale * float(np.mean(changes))
 
 
-def difference(higher: str, lower: str, one: Runs, other: Runs) -> Pair:
+def difference(higher: str, lower: str, one: Runs, other: Runs) -> ClaimPair:
     """Return by how much the first of two methods is above the second.
 
     Runs of one study are compared seed by seed. The interval is Student's t over the means of the first models: of the
@@ -133,7 +133,7 @@ def difference(higher: str, lower: str, one: Runs, other: Runs) -> Pair:
     else:
         sides = [one.groups(), other.groups()]
     if not all(sides):
-        return Pair(higher, lower, math.nan, math.nan, math.nan, 0, 0)
+        return ClaimPair(higher, lower, math.nan, math.nan, math.nan, 0, 0)
     models, runs = min(map(len, sides)), min(sum(map(len, side)) for side in sides)
     if models > 1:
         samples = [[float(np.mean(of)) for of in side] for side in sides]
@@ -143,7 +143,7 @@ def difference(higher: str, lower: str, one: Runs, other: Runs) -> Pair:
     freedom, reach = min(map(len, samples)) - 1, math.nan
     if freedom:
         reach = quantile(freedom) * math.sqrt(sum(float(np.var(side, ddof=1)) / len(side) for side in samples))
-    return Pair(higher, lower, value, value - reach, value + reach, models, runs)
+    return ClaimPair(higher, lower, value, value - reach, value + reach, models, runs)
 
 
 def known_before(reader: ScoreReader, score: str) -> dict[str, float]:

@@ -16,7 +16,7 @@ from ticlm.core.errors import InputError
 from ticlm.platform.analysis.probe_scores import ScoreReader
 from ticlm.platform.display.claims.part import Claims
 from ticlm.platform.display.claims.settings import Claim
-from ticlm.platform.display.claims.verdicts import FAILS, HOLDS, OPEN, Pair, Verdict, difference, judge, runs_of
+from ticlm.platform.display.claims.verdicts import FAILS, HOLDS, OPEN, ClaimPair, Verdict, difference, judge, runs_of
 from ticlm.platform.papers.ckl.study_fuar import last_fuar
 from ticlm.platform.results.study_result import StudyResult
 from ticlm.platform.study import settings
@@ -109,7 +109,7 @@ def test_a_number_of_a_run_is_that_of_the_entry_it_names() -> None:
     ],
 )
 def test_an_interval_decides(low: float, high: float, within: float | None, verdict: Verdict) -> None:
-    assert Pair("a", "b", (low + high) / 2, low, high, 3, 9).verdict(within) == verdict
+    assert ClaimPair("a", "b", (low + high) / 2, low, high, 3, 9).verdict(within) == verdict
 
 
 def test_one_pair_that_says_the_contrary_decides_for_all() -> None:
