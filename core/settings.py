@@ -132,7 +132,7 @@ def _read(kind: type[S], name: str, folder: str, above: Sequence[str]) -> tuple[
     if where in above:
         raise InputError(f"{where}: extends itself")
     try:
-        data = mappings.read(text)
+        data = mappings.read(text, is_packaged=where != name)
     except mappings.RepeatedKey as error:
         raise InputError(f"{where}: {error}") from None
     except yaml.YAMLError as error:

@@ -23,7 +23,8 @@ class LowRank(nn.Module):
         self.down = nn.Linear(inputs, rank, bias=False)
         self.up = nn.Linear(rank, size, bias=False)
         self.scale = scale
-        nn.init.normal_(self.down.weight, std=DEVIATION)
+        if not self.down.weight.is_meta:  # where only shapes are counted, a draw is a millisecond of Python
+            nn.init.normal_(self.down.weight, std=DEVIATION)
         nn.init.zeros_(self.up.weight)  # so the model is unchanged at first
 
     def forward(self, values: Tensor) -> Tensor:

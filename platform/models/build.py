@@ -73,10 +73,22 @@ def _known(model_type: str, shape: dict[str, Any], changes: dict[str, Any], wher
     return made
 
 
+_COUNTED: dict[tuple[object, ...], int] = {}
+"""Parameters by `architecture`: a large module takes half a second, and studies of one process often share theirs."""
+
+
+def architecture(made: PretrainedConfig, objective: AnyObjective) -> tuple[object, ...]:
+    """Return all that the module of `from_config` depends on, as a key."""
+    return type(made), repr(made.to_dict()), objective.encoder_decoder
+
+
 def count_parameters(made: PretrainedConfig, objective: AnyObjective) -> int:
     """Count all parameters, embeddings included, tied ones once."""
-    with torch.device("meta"):
-        return sum(p.numel() for p in from_config(made, objective).parameters())
+    key = architecture(made, objective)
+    if key not in _COUNTED:
+        with torch.device("meta"):
+            _COUNTED[key] = sum(p.numel() for p in from_config(made, objective).parameters())
+    return _COUNTED[key]
 
 
 def shapes(made: PretrainedConfig, objective: AnyObjective) -> dict[str, tuple[int, ...]]:

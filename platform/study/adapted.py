@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ticlm.core.errors import InputError
 from ticlm.methods.freezing import Freeze, frozen
@@ -12,6 +13,9 @@ from ticlm.methods.seams import Adapter
 from ticlm.platform.study.round import RoundRecipe
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Tree
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 MILLION = 1_000_000
 
@@ -101,7 +105,24 @@ def round_weights(
     return tuple(found.values())
 
 
+_COUNTED: dict[tuple[object, ...], AdaptedWeights] = {}
+"""Weights by what they depend on: CKL's adapters take seconds, and several studies of one process have the same."""
+
+
 def _weights(study: Study, method: Continual, vocab_size: int) -> AdaptedWeights:
+    from ticlm.platform.models import build
+
+    try:
+        made = build.config(study.model, vocab_size)
+        key = (*build.architecture(made, study.objective), method.adapter, method.freeze)
+        if key not in _COUNTED:
+            _COUNTED[key] = _count(made, study, method)
+    except InputError as error:
+        raise InputError(f"methods.{method.name}: {error}") from None
+    return _COUNTED[key]
+
+
+def _count(made: PretrainedConfig, study: Study, method: Continual) -> AdaptedWeights:
     import torch
 
     from ticlm.platform.models import adapter_stack, build
@@ -111,15 +132,12 @@ def _weights(study: Study, method: Continual, vocab_size: int) -> AdaptedWeights
     rule = frozen(method.freeze, method.adapter)
     totals: list[tuple[int, int]] = []
     through: list[tuple[int, int]] = []
-    try:
-        with torch.device("meta"):
-            module = build.from_config(build.config(study.model, vocab_size), study.objective)
-            for _ in range(2 if grows else 1):
-                adapter_stack.prepare(module, method.adapter, rule, 0)
-                sizes = [(weight.numel(), weight.requires_grad) for weight in module.parameters()]
-                totals.append((sum(n for n, trained in sizes if trained), sum(n for n, _ in sizes)))
-                through.append(passed(module))
-    except InputError as error:
-        raise InputError(f"methods.{method.name}: {error}") from None
+    with torch.device("meta"):
+        module = build.from_config(made, study.objective)
+        for _ in range(2 if grows else 1):
+            adapter_stack.prepare(module, method.adapter, rule, 0)
+            sizes = [(weight.numel(), weight.requires_grad) for weight in module.parameters()]
+            totals.append((sum(n for n, trained in sizes if trained), sum(n for n, _ in sizes)))
+            through.append(passed(module))
     (trained, total), (later, whole) = totals[0], totals[-1]
     return AdaptedWeights(method.name, trained, total, whole - total, *through[0], later - trained)

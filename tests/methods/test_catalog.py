@@ -6,7 +6,7 @@ A method of each class of state is trained for every change, the others of the c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -148,32 +148,38 @@ def run_all(study: Study, root: Path, rank: int, world: int, meeting: str, stop:
         dist.destroy_process_group()
 
 
+WORLDS = {"one": 1, "stopped": 1, "two": 2, "four": 4}
+"""Workers of each root: one; one that is stopped in a round of each chain; several."""
+
+
 @dataclass(frozen=True)
 class Roots:
-    """Where methods have been trained: on one worker, on one that was stopped, and on several."""
+    """Where methods are trained, each root when it is first asked for."""
 
     study: Study
     folder: Path
     forks: Forks
-    several: str = "two"
-    """The root of more than one worker."""
+    compared: tuple[str, ...]
+    """Methods that are trained in the roots other than `one`."""
 
-    def train(self, name: str, world: int = 1, methods: Sequence[str] = NAMES) -> None:
-        """Train methods of the study in the root `name`, each chain stopped once if it is `stopped`."""
-        study = self.study.model_copy(update={"methods": tuple(m for m in self.study.methods if m.name in methods)})
+    def train(self, name: str) -> None:
+        """Train the study's methods in the root `name`, but for `one` only those that are compared."""
+        methods = tuple(m for m in self.study.methods if name == "one" or m.name in self.compared)
+        study, world = self.study.model_copy(update={"methods": methods}), WORLDS[name]
         meeting, log, stop = f"{self.folder}/{name}.meeting", self.folder / f"{name}.log", name == "stopped"
         jobs = [partial(run_all, study, self.folder / name, rank, world, meeting, stop) for rank in range(world)]
         ended = [code for code, _ in self.forks(*jobs, log=log, timeout_s=1000)]
         assert ended == [0] * world, log.read_text()[-3000:]
 
     def plan(self, name: str) -> Plan:
-        return planned(self.study, self.folder / name)
+        return planned(self, name)
 
 
 @cache
-def planned(study: Study, root: Path) -> Plan:
+def planned(roots: Roots, name: str) -> Plan:
     """Return the plan of a root where nothing is left to train, made once: reading the records takes a second."""
-    return plan.make(study, str(root))
+    roots.train(name)
+    return plan.make(roots.study, str(roots.folder / name))
 
 
 @pytest.fixture(scope="module")
@@ -183,11 +189,12 @@ def untrained(
     toy_study: Callable[..., Study],
     forks: Forks,
 ) -> Callable[..., Roots]:
-    """`untrained(methods)` makes a study of these methods and a folder for its roots."""
+    """`untrained(methods, compared)` says where methods are to be trained. All share a folder, so that a round of two
+    studies is trained once."""
+    folder = tmp_path_factory.mktemp("methods")
+    toy_corpus(folder / "toy@1")
 
-    def make(methods: list[dict[str, Any]]) -> Roots:
-        folder = tmp_path_factory.mktemp("methods")
-        toy_corpus(folder / "toy@1")
+    def make(methods: list[dict[str, Any]], compared: Sequence[str]) -> Roots:
         study = toy_study(
             corpus=f"{folder}/toy@1",
             methods=methods,
@@ -200,41 +207,26 @@ def untrained(
             loss={"clip_norm": 0.8},
             resources={"trainer": "process", "device": "cpu", "cadence": {"steps": 2}, "micro_batch_rows": 2},
         )
-        return Roots(study, folder, forks)
+        return Roots(study, folder, forks, tuple(compared))
 
     return make
 
 
 @pytest.fixture(scope="module")
 def by_state(untrained: Callable[..., Roots]) -> Roots:
-    made = untrained([m for m, name in zip(METHODS, NAMES) if name in BY_STATE])
-    made.train("one")
-    made.train("stopped")
-    made.train("two", 2)
-    return made
-
-
-@pytest.fixture(scope="module")
-def on_four(by_state: Roots) -> Roots:
-    """Of three micro-batches, one worker computes none."""
-    by_state.train("four", 4)
-    return replace(by_state, several="four")
+    return untrained([m for m, name in zip(METHODS, NAMES) if name in BY_STATE], BY_STATE)
 
 
 @pytest.fixture(scope="module")
 def catalogue(untrained: Callable[..., Roots]) -> Roots:
     """All methods on one worker; stopped and on two only those that `by_state` lacks."""
-    made = untrained(METHODS)
-    made.train("one")
-    made.train("stopped", methods=OTHERS)
-    made.train("two", 2, methods=OTHERS)
-    return made
+    return untrained(METHODS, OTHERS)
 
 
 @pytest.fixture
 def roots(request: pytest.FixtureRequest, trained: str) -> Roots:
     """Those of the fixture that the test's parameter names."""
-    found: Roots = request.getfixturevalue(trained)
+    found: Roots = request.getfixturevalue("by_state" if trained == "on_four" else trained)
     return found
 
 
@@ -274,9 +266,9 @@ def test_a_stopped_method_ends_with_the_same_bits(roots: Roots, name: str) -> No
 
 
 @pytest.mark.parametrize(("trained", "name"), [*EACH, *cases("on_four", BY_STATE, pytest.mark.nightly)])
-def test_workers_change_no_bit_of_a_method(roots: Roots, name: str) -> None:
-    """At the demo's rates, some steps clipped."""
-    one, many = roots.plan("one"), roots.plan(roots.several)
+def test_workers_change_no_bit_of_a_method(roots: Roots, trained: str, name: str) -> None:
+    """At the demo's rates, some steps clipped. Of three micro-batches, one of four workers computes none."""
+    one, many = roots.plan("one"), roots.plan("four" if trained == "on_four" else "two")
     (run,) = [run for run in one.tree.runs if run.method.name == name]
     for label, key in run.rounds.items():
         assert weights_of(one.records[key]) == weights_of(many.records[key]), label

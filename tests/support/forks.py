@@ -7,6 +7,7 @@ function returned). A job's printed lines go to a file that its group names.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -40,9 +41,11 @@ def main() -> None:
     # a library that prints must not get between the answers
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    vars(os)["fsync"] = lambda _: None  # as in conftest.py
     sys.path.append(str(Path(__file__).parents[2]))  # adapters saved with the module of a test are found again
     for name in LOADED:
         import_module(name)
+    gc.freeze()  # or each fork would look through all that was imported, and so copy it
     while (group := receive(requests)) is not None:
         jobs, log, timeout_s = group
         send(answers, _run(jobs, log, timeout_s))

@@ -19,6 +19,7 @@ import pytest
 FIRST = (
     "ray",
     "tests/platform/chaos/test_chaos.py",
+    "tests/repo/test_examples.py",
     "tests/repo/test_docs_commands.py",
     "tests/methods/test_catalog.py",
     "tests/platform/train/test_elastic.py",
