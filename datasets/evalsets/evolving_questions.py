@@ -56,7 +56,7 @@ class QuestionCounts(Settings):
     """Questions about other unchanged articles to fine-tune on. The paper has 80,000."""
 
 
-class EvolvingQuestions(Settings, version=2):
+class EvolvingQuestions(Settings, version=3):
     """Questions about the changes of a wiki, with their answers before and after (EvolvingQA).
 
     The first period has `unchanged` and `unchanged-train`, which share no article; every later one `new` and `edited`.
@@ -70,6 +70,9 @@ class EvolvingQuestions(Settings, version=2):
     """What finds the entities that may be answers; by default rules. The paper takes en_core_web_trf."""
     chat: AnyChat | None = None
     """The chat model that writes the questions; by default rules write them."""
+    rules: Literal["strict", "plain"] = "strict"
+    """Which rules write them without `chat`. `strict` ask only about sentences that can be understood alone, and only
+    for what a question word fits; `plain` ask for every span, for texts whose sentences are known to be simple."""
     judge: AnyChat | None = None
     """The chat model that judges them; by default `chat`."""
     prompts: str = ""
@@ -191,7 +194,7 @@ class EvolvingQuestions(Settings, version=2):
             chunks = [tuple(texts[at : at + CHUNK]) for at in range(0, len(texts), CHUNK)]
             return [one for chunk in workers.map(chunks) for one in chunk]
 
-        writer: QuestionWriter = RulesWriter(self.tagger)
+        writer: QuestionWriter = RulesWriter(self.tagger, self.rules == "strict")
         judges = None
         if calls is not None and self.chat is not None:
             writer = ModelWriter(calls, self.chat, self.temperature, context.seed, self.difficulty, self.again)

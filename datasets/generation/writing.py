@@ -86,9 +86,10 @@ class ModelWriter:
 
 @dataclass(frozen=True)
 class RulesWriter:
-    """Writes questions by rules, each about a span that the tagger finds."""
+    """Writes questions by rules, each about a span that the tagger finds; by the strict ones, if `strict`."""
 
     tagger: Tagger
+    strict: bool = True
 
     def write(self, kind: QuestionKind, passages: Sequence[ArticlePassage], months: Months) -> list[list[Draft | str]]:
         """Return all questions that the rules find in each passage, in its order."""
@@ -97,12 +98,13 @@ class RulesWriter:
             [
                 one if isinstance(one, str) else Draft(passage, one.question, one.answers)
                 for one in (
-                    rules.about(passage.now.text, day, self.tagger)
+                    rules.about(passage.now.text, day, self.tagger, title)
                     if passage.old is None
-                    else rules.updates(passage.old.text, passage.now.text, day, self.tagger)
+                    else rules.updates(passage.old.text, passage.now.text, day, self.tagger, title)
                 )
             ]
             for passage in passages
+            for title in (passage.title if self.strict else None,)
         ]
 
 
