@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
-from ticlm.datasets.generation import strict
+from ticlm.datasets.generation import question_words
 from ticlm.datasets.generation.answers import same
 from ticlm.datasets.generation.replies import Reply
+from ticlm.datasets.generation.standing_alone import refusal
 from ticlm.datasets.probes.answers import agreement
 from ticlm.datasets.probes.candidates import (
     GIVEN,
@@ -68,8 +69,8 @@ def updates(old: str, new: str, day: str, tagger: Tagger, title: str | None = No
             yield SAME
         elif agreement(outdated, [candidate.answer]) == "nested":
             yield NESTED
-        elif title is not None and strict.renamed(outdated, candidate.answer):
-            yield strict.RENAMED
+        elif title is not None and question_words.renamed(outdated, candidate.answer):
+            yield question_words.RENAMED
         elif ";" in outdated:
             yield SEPARATOR
         elif contains(candidate.question, outdated):
@@ -87,10 +88,10 @@ def _candidate(article: DatedArticle, sentence: str, span: Span, title: str | No
         return reason
     if title is None:
         return candidate
-    if reason := strict.refusal(sentence, title, candidate.answer):
+    if reason := refusal(sentence, title, candidate.answer):
         return reason
-    asked = strict.question(sentence, span)
-    return strict.UNFIT if asked is None else replace(candidate, question=asked)
+    asked = question_words.question(sentence, span)
+    return question_words.UNFIT if asked is None else replace(candidate, question=asked)
 
 
 def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
