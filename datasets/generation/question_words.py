@@ -25,6 +25,7 @@ _AFTER_NAME = re.compile(
     rf"(?: (?:{_PREPOSITIONS}|is|was|were|are|has|had|who|when|while|where|because|but|if)\b"
     r"|, (?:who|where|when|while|which|but|after|before|although)\b|[.!?]*$)"
 )
+_OFFICE = re.compile(r"(?:President|Prime Minister|King|Queen|Emperor|General|Senator|Governor|Dr|Mr|Mrs|Ms|Sir)\b")
 _OF_PERSONS_WORDS = """
     about against among between beside by for from of to toward towards upon with
 """
@@ -43,7 +44,8 @@ _AFTER_DATE = re.compile(
 )
 _HEDGED = re.compile(
     r"\b(?:than|as (?:many|much|few|little) as|about|some|over|under|almost|nearly|around|roughly|approximately|only"
-    r"|up to|at (?:least|most)|estimated|between|top|last|first|next|past|previous|v|chapter|section|page|no|number"
+    r"|up to|at (?:least|most)|estimated|between|top|last|first|next|past|previous|a|an|their|his|her"
+    r"|all|fixed|release|v|chapter|section|page|no|number"
     r"|step|level|option)$",
     re.IGNORECASE,
 )
@@ -60,9 +62,12 @@ _AFTER_VERSION = re.compile(
     r" (?:and|or) (?:higher|later|greater|newer|above|up)\b| (?:is|was|in|on|for|of|as|to)\b|\.?$"
 )
 _ONWARDS = re.compile(r"^ (?:and|or) (?:higher|later|greater|newer|above|up)\b")
+_VERSION_OF = re.compile(r"\b(in|with|since|from|until|to|at|before|after) ((?:[A-Z][\w.]* ?)+) versions?$")
 _SHARE = re.compile(r"^[\d.,–−-]+ ?%$")
 _MONEY = re.compile(r"^[$€£¥]")
 _YEAR = re.compile(r"(?:1[0-9]|20)[0-9]{2}")
+_CLAUSES = re.compile(r",|\b(?:and|but|or|which|who|that|what|by|until|after|before|when)\b|\b[12][0-9]{3}")
+"""What makes a clause too long for a date at its end: it would belong to the last part."""
 _DECADE = re.compile(r"(?:1[0-9]|20)[0-9]{2}s")
 _CENTURY = re.compile(r"[0-9]+(?:st|nd|rd|th)[ -]century", re.IGNORECASE)
 _DAY = re.compile(
@@ -121,9 +126,11 @@ def _of_date(place: Place) -> str | None:
         return None
     if before.lower() == word:  # "In 1921, Moscow placed …": the phrase goes to the end, or the clause has no inversion
         rest = after.removeprefix(",").strip()
-        if not after.startswith(", ") or "," in rest or not re.match(r"(?:the |a )?[A-Z]", rest):
+        if not after.startswith(", ") or _CLAUSES.search(rest) or not re.match(r"(?:the |a )?[A-Z]", rest):
             return None
         return _asked(f"{rest.rstrip('.!')} {word} {asks}")
+    if re.match(r" (?:and|or|to) (?:the |[A-Z][a-z]+ )*[0-9]", after):
+        return None
     return _asked(f"{before} {asks}{after}") if _AFTER_DATE.match(after) else None
 
 
@@ -142,6 +149,8 @@ def _of_number(place: Place) -> str | None:
         if not _AFTER_VERSION.match(after):
             return None
         onwards = _ONWARDS.sub(" on", after)
+        if of := _VERSION_OF.search(before):
+            return _asked(f"{before[: of.start()]}{of[1]} what version of {of[2]}{after}") if onwards == after else None
         return _asked(f"{before[: found.start()]}{'from ' if onwards != after else ''}what version{onwards}")
     if _SHARE.match(place.answer):
         return _asked(f"{before} what percentage{after}")
@@ -179,11 +188,13 @@ def _of_name(place: Place) -> str | None:
         if whole and " " in subject and not re.search(r"[,()]", subject):
             return _asked(f"{thing.replace('whom', 'who')} {whole[2]} {_small(subject)}")
         return None
+    if _OFFICE.match(place.answer):
+        thing = "whom"
     preposed = _PREPOSED.search(before)
     if preposed is None or _LISTED.search(before):
         return None
     if preposed[1].lower() not in _OF_PERSONS:
-        thing = thing.replace("whom or what", "what")
+        thing = "what" if thing == "whom or what" else thing
     return _asked(f"{before} {thing}{after}")
 
 

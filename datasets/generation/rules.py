@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
@@ -29,21 +30,30 @@ from ticlm.datasets.text.taggers import Tagger
 NO_UPDATE = "no sentence in which one entity alone changed"
 NO_QUESTION = "no entity in a sentence"
 SAME = "answers that are the same"
+NO_NEWS = "an answer that the article had before"
 NESTED = "answers of which one is within the other"
 """No rule can tell whether "Johnson" became "Boris Johnson", or was him before."""
 
 
-def about(text: str, day: str, tagger: Tagger, title: str | None = None) -> Iterator[Reply | str]:
+def about(
+    text: str, day: str, tagger: Tagger, title: str | None = None, known: frozenset[str] = frozenset()
+) -> Iterator[Reply | str]:
     """Yield a question about each span of a text that can be asked for, and the reason for each other one.
 
-    With the `title` of its article (which may be empty), the strict rules choose and ask.
+    With the `title` of its article (which may be empty), the strict rules choose and ask, and not for what consists of
+    `known` words: the article had them before.
     """
     article, found = DatedArticle("", text, day), False
     for sentence, spans in tagged_sentences(text, tagger):
         for span in spans:
             found = True
             candidate = _candidate(article, sentence, span, title)
-            yield candidate if isinstance(candidate, str) else Reply(candidate.question, (candidate.answer,))
+            if isinstance(candidate, str):
+                yield candidate
+            elif title is not None and known.issuperset(re.findall(r"\w*[A-Z0-9]\w*", candidate.answer)):
+                yield NO_NEWS
+            else:
+                yield Reply(candidate.question, (candidate.answer,))
     if not found:
         yield NO_QUESTION
 

@@ -39,7 +39,8 @@ _POINTS_BACK_WORDS = """
 """
 _POINTS_BACK = frozenset(_POINTS_BACK_WORDS.split())
 _BACK = re.compile(
-    r"\b(?:this|these|however|recent(?:ly)?|upcoming|currently|similar|since that|including|respectively|above|below"
+    r"\b(?:this|these|however|recent(?:ly)?|upcoming|currently|similar|just|now|so far|to date|including|respectively"
+    r"|(?:since|from|of|by) that|over the (?:last|past|summer|weekend|winter|years|next)|above|below"
     r"|ago|(?:left|right|pictured|shown|former)(?=,)|on the (?:left|right)|as (?:well|such)"
     r"|the (?:former|latter|same|following|above|other)|the (?:previous|preceding|next|subsequent) \w+"
     r"|yesterday|today|tomorrow|tonight|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
@@ -48,6 +49,10 @@ _BACK = re.compile(
     r"|\w+ (?:years?|months?|days?|weeks?|decades?) (?:later|earlier|before|after))\b",
     re.IGNORECASE,
 )
+_LATER_SUBJECT = re.compile(r"[^,]*, (?:it|he|she|they)\b")
+"""A main clause whose subject is a pronoun: a name before it is often another's ("Inspired by Paris, it evokes …")."""
+_TWICE = re.compile(r"(\w+) (?:\w+ )\1\b")
+"""A name as a heading that ran into its sentence: "Ada Stone Ada joined …"."""
 _COMMANDS = re.compile(
     r"^(?:If|Suppose|Imagine|Consider|Assume|Let|Say|For (?:example|instance)"
     r"|Add|Ask|Call|Check|Choose|Click|Contact|Copy|Create|Download|Enter|Find|Follow|Get|Give|Go|Install|Join|Keep|Learn"
@@ -83,6 +88,8 @@ def refusal(sentence: str, title: str = "", answer: str = "") -> str:
         return ENUMERATES
     if not words or not (sentence[0].isupper() or sentence[0].isdigit()) or sentence.count("(") != sentence.count(")"):
         return OPEN
+    if _TWICE.match(sentence):
+        return OPEN
     if len(words) > LONGEST:
         return LENGTHY
     finite = _WORD.findall(_PARTICIPLE.sub(" ", sentence))
@@ -92,7 +99,12 @@ def refusal(sentence: str, title: str = "", answer: str = "") -> str:
         return COMMANDS
     if not _ME.isdisjoint(plain):
         return PERSONAL
-    if plain[0] in _POINTS_BACK or _BACK.search(sentence) or _without_noun(words, plain):
+    if (
+        plain[0] in _POINTS_BACK
+        or _BACK.search(sentence)
+        or _LATER_SUBJECT.match(sentence)
+        or _without_noun(words, plain)
+    ):
         return REFERS
     if _VAGUE.match(sentence) or (title and not _named(title, sentence.replace(answer, " ") if answer else sentence)):
         return STRANGER

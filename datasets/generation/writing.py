@@ -98,7 +98,7 @@ class RulesWriter:
             [
                 one if isinstance(one, str) else Draft(passage, one.question, one.answers)
                 for one in (
-                    rules.about(passage.now.text, day, self.tagger, title)
+                    rules.about(passage.now.text, day, self.tagger, title, passage.known)
                     if passage.old is None
                     else rules.updates(passage.old.text, passage.now.text, day, self.tagger, title)
                 )
