@@ -5,9 +5,10 @@
     python -m benchmarks.judged record questions.jsonl failures.txt --out reader1.jsonl
     python -m benchmarks.judged table questions.jsonl reader1.jsonl reader2.jsonl
 
-SET is the folder of a set of the kind evolving-questions. `--older` names folders of WikiExtractor's lines by day, for
-what the article of a new fact said before. Each line of failures.txt has the number of a question and the letters of
-the points of the rubric that it fails: g(rammatical), a(nswerable), r(ight), n(ews); the others pass.
+SET is the folder of a set of the kind evolving-questions. `--without` leaves out the articles of earlier samples, so
+that rules are not judged by what mended them. `--older` names folders of WikiExtractor's lines by day, for what the
+article of a new fact said before. Each line of failures.txt has the number of a question and the letters of the points
+of the rubric that it fails: g(rammatical), a(nswerable), r(ight), n(ews); the others pass.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     draw.add_argument("--each", type=int, default=100, help="questions of each kind")
     draw.add_argument("--articles", choices=("odd", "even", "all"), default="all")
     draw.add_argument("--older", action="append", default=[], metavar="SET=FOLDER")
+    draw.add_argument("--without", nargs="*", type=Path, default=[], help="leave out the articles of these samples")
     draw.add_argument("--seed", type=int, default=0)
     draw.add_argument("--out", type=Path, required=True)
     show = steps.add_parser("show")
@@ -45,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if given.step == "draw":
         older = {name: Path(folder) for name, _, folder in (one.partition("=") for one in given.older)}
-        rows = list(sample.drawn(sample.opened(given.sets), given.each, given.articles, given.seed, older))
+        seen = {one.article for path in given.without for one in sample.read(path)}
+        rows = list(sample.drawn(sample.opened(given.sets), given.each, given.articles, given.seed, older, seen))
         sample.write(iter(rows), given.out)
         print(f"{given.out}: {dict(Counter(one.kind for one in rows))}")
     elif given.step == "show":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -39,17 +39,23 @@ class JudgedQuestion:
 
 
 def drawn(
-    sets: Mapping[str, Examples], each: int, articles: str, seed: int, older: Mapping[str, Path]
+    sets: Mapping[str, Examples],
+    each: int,
+    articles: str,
+    seed: int,
+    older: Mapping[str, Path],
+    seen: Container[str] = (),
 ) -> Iterator[JudgedQuestion]:
     """Yield up to `each` questions of each kind of all sets together, about `odd`, `even` or `all` articles by their
-    number, shuffled. A question that stands in several months is drawn once."""
+    number but those in `seen`, shuffled. A question that stands in several months is drawn once."""
     chance, found = random.Random(seed), []
     for kind in KINDS:
         rows: dict[tuple[str, str], tuple[str, str, Example]] = {}
         for name, held in sets.items():
             for label, manifest in held.periods.items():
                 for row in held.read(label, kind) if kind in manifest.subsets else ():
-                    if articles == "all" or int(row.about["article"]) % 2 == (articles == "odd"):
+                    article = row.about["article"]
+                    if article not in seen and (articles == "all" or int(article) % 2 == (articles == "odd")):
                         rows.setdefault((name, row.text), (name, label, row))
         found += [(kind, *one) for one in chance.sample(sorted(rows.values(), key=_key), min(each, len(rows)))]
     chance.shuffle(found)
