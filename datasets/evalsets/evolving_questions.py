@@ -70,9 +70,10 @@ class EvolvingQuestions(Settings, version=3):
     """What finds the entities that may be answers; by default rules. The paper takes en_core_web_trf."""
     chat: AnyChat | None = None
     """The chat model that writes the questions; by default rules write them."""
-    rules: Literal["strict", "plain"] = "strict"
-    """Which rules write them without `chat`. `strict` ask only about sentences that can be understood alone, and only
-    for what a question word fits; `plain` ask for every span, for texts whose sentences are known to be simple."""
+    rules: Literal["strict", "wide", "plain"] = "strict"
+    """Which rules write them without `chat`. `strict` ask only about sentences that stand alone, where a question word
+    fits, and in new and unchanged text for dates and names; `wide` for numbers too, which readers found worse; `plain`
+    ask for every span, for texts whose sentences are known to be simple."""
     judge: AnyChat | None = None
     """The chat model that judges them; by default `chat`."""
     prompts: str = ""
@@ -194,7 +195,7 @@ class EvolvingQuestions(Settings, version=3):
             chunks = [tuple(texts[at : at + CHUNK]) for at in range(0, len(texts), CHUNK)]
             return [one for chunk in workers.map(chunks) for one in chunk]
 
-        writer: QuestionWriter = RulesWriter(self.tagger, self.rules == "strict")
+        writer: QuestionWriter = RulesWriter(self.tagger, self.rules)
         judges = None
         if calls is not None and self.chat is not None:
             writer = ModelWriter(calls, self.chat, self.temperature, context.seed, self.difficulty, self.again)

@@ -79,7 +79,7 @@ _RANKS = re.compile(r"\b(?:rank(?:s|ed)?|finish(?:es|ed)?|came|come[s]?|place[sd
 _NAMES = frozenset(
     ["NAME", "PERSON", "PER", "ORG", "GPE", "LOC", "FAC", "NORP", "EVENT", "PRODUCT", "WORK_OF_ART", "LAW"]
 )
-_NUMBERS = frozenset(["NUMBER", "CARDINAL", "QUANTITY", "PERCENT", "MONEY"])
+NUMBERS = frozenset(["NUMBER", "CARDINAL", "QUANTITY", "PERCENT", "MONEY"])
 _THING = {"PERSON": "whom", "PER": "whom", "GPE": "which place", "LOC": "which place", "FAC": "which place"}
 _THING |= {"ORG": "which organisation", "NAME": "whom or what"}
 
@@ -100,7 +100,7 @@ def question(sentence: str, span: Span) -> str | None:
         return None
     if place.label in ("DATE", "TIME"):
         return _of_date(place)
-    if place.label in _NUMBERS:
+    if place.label in NUMBERS:
         return _of_number(place)
     if place.label == "ORDINAL":
         return _of_ordinal(place)

@@ -30,23 +30,32 @@ from ticlm.datasets.text.taggers import Tagger
 NO_UPDATE = "no sentence in which one entity alone changed"
 NO_QUESTION = "no entity in a sentence"
 SAME = "answers that are the same"
+COUNT = "a number, which these rules do not ask for"
 NO_NEWS = "an answer that the article had before"
 NESTED = "answers of which one is within the other"
 """No rule can tell whether "Johnson" became "Boris Johnson", or was him before."""
 
 
 def about(
-    text: str, day: str, tagger: Tagger, title: str | None = None, known: frozenset[str] = frozenset()
+    text: str,
+    day: str,
+    tagger: Tagger,
+    title: str | None = None,
+    known: frozenset[str] = frozenset(),
+    numbers: bool = True,
 ) -> Iterator[Reply | str]:
     """Yield a question about each span of a text that can be asked for, and the reason for each other one.
 
     With the `title` of its article (which may be empty), the strict rules choose and ask, and not for what consists of
-    `known` words: the article had them before.
+    `known` words: the article had them before. Without `numbers` they ask for dates and names alone.
     """
     article, found = DatedArticle("", text, day), False
     for sentence, spans in tagged_sentences(text, tagger):
         for span in spans:
             found = True
+            if not numbers and span.label in question_words.NUMBERS:
+                yield COUNT
+                continue
             candidate = _candidate(article, sentence, span, title)
             if isinstance(candidate, str):
                 yield candidate

@@ -40,6 +40,8 @@ def reasons(text: str, title: str = "Brenford") -> set[str]:
         ),
         ("Brenford needs Python version 3.9 or later.", "Brenford needs Python from what version on?"),
         ("The town of Brenford was the 17th largest.", "The town of Brenford was in what place among the largest?"),
+        ("Brenford is seen in JupyterHub version 0.8.", "Brenford is seen in what version of JupyterHub?"),
+        ("Brenford was founded under President Ada Stone.", "Brenford was founded under whom?"),
         ("The mayor of Brenford is Ada Stone.", "Who or what is the mayor of Brenford?"),
     ],
 )
@@ -65,6 +67,11 @@ def test_where_no_word_fits_nothing_is_asked(sentence: str) -> None:
     assert asked(sentence) == [] and reasons(sentence) == {question_words.UNFIT}
 
 
+def test_a_date_does_not_move_behind_a_clause_that_it_does_not_belong_to() -> None:
+    text = "In 1931, Brenford became a town and joined the League of Ely until 1940."
+    assert asked(text) and all(one.startswith("In 1931, ") for one in asked(text)), "who joined until 1940 in what year?"
+
+
 @pytest.mark.parametrize(
     ("sentence", "reason"),
     [
@@ -75,6 +82,8 @@ def test_where_no_word_fits_nothing_is_asked(sentence: str) -> None:
         ("The town joined the League of the North in 1931.", standing_alone.STRANGER),
         ("The League of the North was joined by Calden in 1931.", standing_alone.STRANGER),
         ("We moved the office to Brenford in 1931.", standing_alone.PERSONAL),
+        ("Inspired by Ada Stone, it joined the League of Brenford in 1931.", standing_alone.REFERS),
+        ("Ada Stone Ada joined the League of Brenford in 1931.", standing_alone.OPEN),
         ("See what was said of Brenford in 1931.", standing_alone.COMMANDS),
         ("If Brenford joined the league in 1931, Ely was alone.", standing_alone.COMMANDS),
         ("Brenford, a town in the north since 1931.", standing_alone.OPEN),
@@ -95,6 +104,18 @@ def test_a_title_is_named_with_its_capital_and_outside_of_the_answer() -> None:
     assert refusal("The area is known as Sierra Leone.", "Sierra Leone", "Sierra Leone") == standing_alone.STRANGER
     assert refusal("Animals of Calden are kept in 28 farms.", "Brenford (animals)") == standing_alone.STRANGER
     assert refusal("Requests supports Python since 2011.", "requests: readme") == ""
+
+
+def test_what_the_article_had_before_is_no_news_and_numbers_are_asked_for_on_request() -> None:
+    text = "The town of Brenford joined the League of Ely in 1931 with 28 ships."
+
+    def outcomes(known: str, numbers: bool) -> list[Reply | str]:
+        return list(rules.about(text, DAY, RulesTagger(), "Brenford", frozenset(known.split()), numbers))
+
+    asked_for = {one.answers[0] for one in outcomes("Brenford Ely", True) if isinstance(one, Reply)}
+    assert asked_for == {"1931", "League of Ely", "28"}
+    assert outcomes("1931 League Ely 28", True) == [rules.NO_NEWS] * 3
+    assert rules.COUNT in outcomes("", False) and len(outcomes("", False)) == 3
 
 
 @pytest.mark.parametrize(
