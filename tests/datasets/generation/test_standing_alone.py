@@ -131,8 +131,8 @@ def test_a_thing_under_another_name_is_no_changed_fact(old: str, new: str) -> No
     sentence = "Brenford was part of the {} for a while."
     outcomes = list(rules.updates(sentence.format(old), sentence.format(new), DAY, RulesTagger(), "Brenford"))
     assert outcomes in ([question_words.RENAMED], [rules.SAME])
-    others = [sentence.format(one) for one in ("Union of Ely", "Northern League")]
-    (found,) = rules.updates(*others, DAY, RulesTagger(), "Brenford")
+    before, after = (sentence.format(one) for one in ("Union of Ely", "Northern League"))
+    (found,) = rules.updates(before, after, DAY, RulesTagger(), "Brenford")
     assert found == Reply("Brenford was part of what for a while?", ("Union of Ely", "Northern League"))
 
 
