@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from heapq import nsmallest
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import Field, field_validator, model_validator
 
@@ -71,9 +71,8 @@ class EvolvingQuestions(Settings, version=3):
     chat: AnyChat | None = None
     """The chat model that writes the questions; by default rules write them."""
     rules: Literal["strict", "wide", "plain"] = "strict"
-    """Which rules write them without `chat`. `strict` ask only about sentences that stand alone, where a question word
-    fits, and in new and unchanged text for dates and names; `wide` for numbers too, which readers found worse; `plain`
-    ask for every span, for texts whose sentences are known to be simple."""
+    """Which rules write without `chat`: `strict` about sentences that stand alone, for dates and names, of edits for
+    numbers too; `wide` for numbers everywhere, which readers found worse; `plain` about all, for simple sentences."""
     judge: AnyChat | None = None
     """The chat model that judges them; by default `chat`."""
     prompts: str = ""
@@ -138,9 +137,8 @@ class EvolvingQuestions(Settings, version=3):
     @property
     def external_inputs(self) -> tuple[str, ...]:
         """Return a line for each model from outside the timeline, and the lines of the changes."""
-        lines = [one.external_inputs for one in (self.tagger, self.chat, self.judge) if one is not None]
-        told = [line for line in lines if line is not None]
-        return tuple(dict.fromkeys([*open_changes(self.changes).info.external_inputs, *told]))
+        told = [one.external_inputs for one in (self.tagger, self.chat, self.judge) if one is not None]
+        return tuple(dict.fromkeys([*open_changes(self.changes).info.external_inputs, *filter(None, told)]))
 
     def inputs(self) -> list[Input]:
         """Return the files of the changes that questions are made from."""
@@ -195,8 +193,7 @@ class EvolvingQuestions(Settings, version=3):
             chunks = [tuple(texts[at : at + CHUNK]) for at in range(0, len(texts), CHUNK)]
             return [one for chunk in workers.map(chunks) for one in chunk]
 
-        writer: QuestionWriter = RulesWriter(self.tagger, self.rules)
-        judges = None
+        writer, judges = cast(QuestionWriter, RulesWriter(self.tagger, self.rules)), None
         if calls is not None and self.chat is not None:
             writer = ModelWriter(calls, self.chat, self.temperature, context.seed, self.difficulty, self.again)
             judges = Judges(calls, self.judge or self.chat, self.votes)
