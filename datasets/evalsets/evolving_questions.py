@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from heapq import nsmallest
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -71,8 +71,7 @@ class EvolvingQuestions(Settings, version=3):
     chat: AnyChat | None = None
     """The chat model that writes the questions; by default rules write them."""
     rules: Literal["strict", "wide", "plain"] = "strict"
-    """Which rules write without `chat`: `strict` about sentences that stand alone, for dates and names, of edits for
-    numbers too; `wide` for numbers everywhere, which readers found worse; `plain` about all, for simple sentences."""
+    """Rules that write without `chat`: about sentences that stand alone, these with numbers too, or all sentences."""
     judge: AnyChat | None = None
     """The chat model that judges them; by default `chat`."""
     prompts: str = ""
@@ -193,7 +192,8 @@ class EvolvingQuestions(Settings, version=3):
             chunks = [tuple(texts[at : at + CHUNK]) for at in range(0, len(texts), CHUNK)]
             return [one for chunk in workers.map(chunks) for one in chunk]
 
-        writer, judges = cast(QuestionWriter, RulesWriter(self.tagger, self.rules)), None
+        writer: QuestionWriter = RulesWriter(self.tagger, self.rules)
+        judges = None
         if calls is not None and self.chat is not None:
             writer = ModelWriter(calls, self.chat, self.temperature, context.seed, self.difficulty, self.again)
             judges = Judges(calls, self.judge or self.chat, self.votes)
