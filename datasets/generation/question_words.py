@@ -84,7 +84,7 @@ _THING = {"PERSON": "whom", "PER": "whom", "GPE": "which place", "LOC": "which p
 _THING |= {"ORG": "which organisation", "NAME": "whom or what"}
 
 
-class Place(NamedTuple):
+class AnswerPlace(NamedTuple):
     """What stands around a span of a sentence, in place of which a question asks."""
 
     before: str
@@ -95,7 +95,7 @@ class Place(NamedTuple):
 
 def question(sentence: str, span: Span) -> str | None:
     """Return a sentence as a question for a span of it; None if no question word fits in its place."""
-    place = Place(sentence[: span.begin], sentence[span.begin : span.end], sentence[span.end :], span.label)
+    place = AnswerPlace(sentence[: span.begin], sentence[span.begin : span.end], sentence[span.end :], span.label)
     if place.before.count("(") > place.before.count(")"):
         return None
     if place.label in ("DATE", "TIME"):
@@ -114,7 +114,7 @@ def renamed(outdated: str, answer: str) -> bool:
     return any(a == b or (len(a) > 4 and len(b) > 4 and a[:4] == b[:4]) for a in one for b in other if a.isalpha())
 
 
-def _of_date(place: Place) -> str | None:
+def _of_date(place: AnswerPlace) -> str | None:
     before, after = place.before.rstrip(), place.after
     word = before.rsplit(" ", 1)[-1].lower()
     article = word == "the"
@@ -141,7 +141,7 @@ def _date_word(answer: str) -> str | None:
     return "what month" if _MONTH.fullmatch(answer) else None
 
 
-def _of_number(place: Place) -> str | None:
+def _of_number(place: AnswerPlace) -> str | None:
     before, after = place.before.rstrip(), place.after
     if not before or _HEDGED.search(before) or _LISTED.search(before):
         return None
@@ -162,14 +162,14 @@ def _of_number(place: Place) -> str | None:
     return _asked(f"{before} how many{after}")
 
 
-def _of_ordinal(place: Place) -> str | None:
+def _of_ordinal(place: AnswerPlace) -> str | None:
     before, after = place.before.rstrip(), place.after
     if (found := _MOST.match(after)) and before.endswith(" the"):
         return _asked(f"{before[:-4]} in what place among the {found[1]}{after[found.end() :]}")
     return _asked(f"{before} in what place{after}") if _RANKS.search(before) else None
 
 
-def _of_name(place: Place) -> str | None:
+def _of_name(place: AnswerPlace) -> str | None:
     before, after = place.before.rstrip(), place.after
     words = place.answer.split()
     if any(word.lower() in FUNCTION_WORDS and word[0].isupper() for word in words) or not _AFTER_NAME.match(after):
