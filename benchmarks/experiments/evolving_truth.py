@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=Path)
     parser.add_argument("--prompts", action="store_true", help="write the questions by way of the prompts")
+    parser.add_argument("--rules", choices=("plain", "strict"), default="plain", help="which rules write them")
     options = parser.parse_args(arguments)
     root = options.root.absolute()
     names_pipeline(WORLD, DAYS[-1]).to_disk(root / "names")
@@ -44,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tagger = {"kind": "spacy", "pipeline": str(root / "names"), "as_of": days[0][:6]}
     given = {"kind": "evolving-questions", "changes": str(root / "examples/changes@1"), "tagger": tagger}
     chat = {"chat": STAND_IN} if options.prompts else {}
-    held_against_truth(made(root, "prompts" if chat else "rules", given | {"per_article": 1000} | chat))
+    held_against_truth(
+        made(root, "prompts" if chat else "rules", given | {"per_article": 1000, "rules": options.rules} | chat)
+    )
 
 
 def made(root: Path, name: str, given: dict[str, Any]) -> Examples:

@@ -56,7 +56,7 @@ class QuestionCounts(Settings):
     """Questions about other unchanged articles to fine-tune on. The paper has 80,000."""
 
 
-class EvolvingQuestions(Settings, version=2):
+class EvolvingQuestions(Settings, version=3):
     """Questions about the changes of a wiki, with their answers before and after (EvolvingQA).
 
     The first period has `unchanged` and `unchanged-train`, which share no article; every later one `new` and `edited`.
@@ -70,6 +70,8 @@ class EvolvingQuestions(Settings, version=2):
     """What finds the entities that may be answers; by default rules. The paper takes en_core_web_trf."""
     chat: AnyChat | None = None
     """The chat model that writes the questions; by default rules write them."""
+    rules: Literal["strict", "wide", "plain"] = "strict"
+    """Rules that write without `chat`: about sentences that stand alone, these with numbers too, or all sentences."""
     judge: AnyChat | None = None
     """The chat model that judges them; by default `chat`."""
     prompts: str = ""
@@ -134,9 +136,8 @@ class EvolvingQuestions(Settings, version=2):
     @property
     def external_inputs(self) -> tuple[str, ...]:
         """Return a line for each model from outside the timeline, and the lines of the changes."""
-        lines = [one.external_inputs for one in (self.tagger, self.chat, self.judge) if one is not None]
-        told = [line for line in lines if line is not None]
-        return tuple(dict.fromkeys([*open_changes(self.changes).info.external_inputs, *told]))
+        told = [one.external_inputs for one in (self.tagger, self.chat, self.judge) if one is not None]
+        return tuple(dict.fromkeys([*open_changes(self.changes).info.external_inputs, *filter(None, told)]))
 
     def inputs(self) -> list[Input]:
         """Return the files of the changes that questions are made from."""
@@ -191,7 +192,7 @@ class EvolvingQuestions(Settings, version=2):
             chunks = [tuple(texts[at : at + CHUNK]) for at in range(0, len(texts), CHUNK)]
             return [one for chunk in workers.map(chunks) for one in chunk]
 
-        writer: QuestionWriter = RulesWriter(self.tagger)
+        writer: QuestionWriter = RulesWriter(self.tagger, self.rules)
         judges = None
         if calls is not None and self.chat is not None:
             writer = ModelWriter(calls, self.chat, self.temperature, context.seed, self.difficulty, self.again)

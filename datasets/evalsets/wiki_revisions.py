@@ -40,7 +40,7 @@ from ticlm.datasets.wiki.unchanged import (
 DIFFER = "articles that differ"
 
 
-class WikiRevisions(Settings, version=2):
+class WikiRevisions(Settings, version=3):
     """Articles of a wiki that changed in a month, the passages in which they did, and articles that never changed.
 
     Each month but the first has three subsets. `changed` has the updated text of each article, its added passages and

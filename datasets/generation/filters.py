@@ -23,6 +23,7 @@ from ticlm.datasets.generation.writing import Months, QuestionWriter
 from ticlm.datasets.llm.chat import ChatModel
 from ticlm.datasets.text.overlap import has_answer, overlap
 from ticlm.datasets.text.taggers import Tagged
+from ticlm.datasets.wiki.revised import KNOWN
 
 BATCH = 256
 """Most passages that go through the steps at once."""
@@ -164,7 +165,8 @@ class QuestionMaker:
         found = []
         for row in usable:
             old = next(tagged) if revised else None
-            passage = ArticlePassage(row.id, row.about["title"], row.about["article"], next(tagged), old)
+            known = frozenset(row.about.get(KNOWN, "").split())
+            passage = ArticlePassage(row.id, row.about["title"], row.about["article"], next(tagged), old, known)
             if all(version.spans for version in passage.versions):
                 found.append(passage)
             else:

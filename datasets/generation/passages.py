@@ -39,6 +39,8 @@ class ArticlePassage:
     article: str
     now: TaggedText
     old: TaggedText | None = None
+    known: frozenset[str] = frozenset()
+    """Words of capitals and digits of an added passage that its article had before."""
 
     @property
     def versions(self) -> tuple[TaggedText, ...]:

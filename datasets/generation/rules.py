@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 
+from ticlm.datasets.generation import question_words
 from ticlm.datasets.generation.answers import same
 from ticlm.datasets.generation.replies import Reply
+from ticlm.datasets.generation.standing_alone import refusal
 from ticlm.datasets.probes.answers import agreement
-from ticlm.datasets.probes.candidates import GIVEN, SEPARATOR, DatedArticle, cut, masked, tagged_sentences, unusable
+from ticlm.datasets.probes.candidates import (
+    GIVEN,
+    SEPARATOR,
+    Candidate,
+    DatedArticle,
+    cut,
+    masked,
+    tagged_sentences,
+    unusable,
+)
 from ticlm.datasets.text.matching import contains
 from ticlm.datasets.text.spans import Span
 from ticlm.datasets.text.spelling import folded
@@ -17,27 +30,48 @@ from ticlm.datasets.text.taggers import Tagger
 NO_UPDATE = "no sentence in which one entity alone changed"
 NO_QUESTION = "no entity in a sentence"
 SAME = "answers that are the same"
+COUNT = "a number, which these rules do not ask for"
+NO_NEWS = "an answer that the article had before"
 NESTED = "answers of which one is within the other"
 """No rule can tell whether "Johnson" became "Boris Johnson", or was him before."""
 
 
-def about(text: str, day: str, tagger: Tagger) -> Iterator[Reply | str]:
-    """Yield a question about each span of a text that can be asked for, and the reason for each other one."""
+def about(
+    text: str,
+    day: str,
+    tagger: Tagger,
+    title: str | None = None,
+    known: frozenset[str] = frozenset(),
+    numbers: bool = True,
+) -> Iterator[Reply | str]:
+    """Yield a question about each span of a text that can be asked for, and the reason for each other one.
+
+    With the `title` of its article (which may be empty), the strict rules choose and ask, and not for what consists of
+    `known` words: the article had them before. Without `numbers` they ask for dates and names alone.
+    """
     article, found = DatedArticle("", text, day), False
     for sentence, spans in tagged_sentences(text, tagger):
         for span in spans:
             found = True
-            candidate = masked(article, sentence, span)
-            yield unusable(candidate) or Reply(candidate.question, (candidate.answer,))
+            if not numbers and span.label in question_words.NUMBERS:
+                yield COUNT
+                continue
+            candidate = _candidate(article, sentence, span, title)
+            if isinstance(candidate, str):
+                yield candidate
+            elif title is not None and known.issuperset(re.findall(r"\w*[A-Z0-9]\w*", candidate.answer)):
+                yield NO_NEWS
+            else:
+                yield Reply(candidate.question, (candidate.answer,))
     if not found:
         yield NO_QUESTION
 
 
-def updates(old: str, new: str, day: str, tagger: Tagger) -> Iterator[Reply | str]:
+def updates(old: str, new: str, day: str, tagger: Tagger, title: str | None = None) -> Iterator[Reply | str]:
     """Yield a question about each sentence in which one entity became another of the same kind, and the reason for each
     that cannot be asked.
 
-    Everything else in the sentence, its other entities included, must be as it was.
+    Everything else in the sentence, its other entities included, must be as it was. A `title` is as in `about`.
     """
     article, found = DatedArticle("", new, day), False
     for before, after in _replaced(cut(old), cut(new)):
@@ -47,13 +81,15 @@ def updates(old: str, new: str, day: str, tagger: Tagger) -> Iterator[Reply | st
             continue
         found = True
         outdated, span = changed
-        candidate = masked(article, after, span)
-        if reason := unusable(candidate):
-            yield reason
+        candidate = _candidate(article, after, span, title)
+        if isinstance(candidate, str):
+            yield candidate
         elif same(outdated, candidate.answer):
             yield SAME
         elif agreement(outdated, [candidate.answer]) == "nested":
             yield NESTED
+        elif title is not None and question_words.renamed(outdated, candidate.answer):
+            yield question_words.RENAMED
         elif ";" in outdated:
             yield SEPARATOR
         elif contains(candidate.question, outdated):
@@ -62,6 +98,19 @@ def updates(old: str, new: str, day: str, tagger: Tagger) -> Iterator[Reply | st
             yield Reply(candidate.question, (outdated, candidate.answer))
     if not found:
         yield NO_UPDATE
+
+
+def _candidate(article: DatedArticle, sentence: str, span: Span, title: str | None) -> Candidate | str:
+    """Return the candidate that asks for a span, or why none does."""
+    candidate = masked(article, sentence, span)
+    if reason := unusable(candidate):
+        return reason
+    if title is None:
+        return candidate
+    if reason := refusal(sentence, title, candidate.answer):
+        return reason
+    asked = question_words.question(sentence, span)
+    return question_words.UNFIT if asked is None else replace(candidate, question=asked)
 
 
 def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ticlm.core.periods import span
 from ticlm.datasets.generation import replies, rules
@@ -86,9 +86,11 @@ class ModelWriter:
 
 @dataclass(frozen=True)
 class RulesWriter:
-    """Writes questions by rules, each about a span that the tagger finds."""
+    """Writes questions by rules, each about a span that the tagger finds. `strict` rules ask only about sentences that
+    stand alone, in new and unchanged text not for numbers; `wide` ones for these too; `plain` ones about all."""
 
     tagger: Tagger
+    rules: Literal["strict", "wide", "plain"] = "strict"
 
     def write(self, kind: QuestionKind, passages: Sequence[ArticlePassage], months: Months) -> list[list[Draft | str]]:
         """Return all questions that the rules find in each passage, in its order."""
@@ -97,12 +99,13 @@ class RulesWriter:
             [
                 one if isinstance(one, str) else Draft(passage, one.question, one.answers)
                 for one in (
-                    rules.about(passage.now.text, day, self.tagger)
+                    rules.about(passage.now.text, day, self.tagger, title, passage.known, self.rules != "strict")
                     if passage.old is None
-                    else rules.updates(passage.old.text, passage.now.text, day, self.tagger)
+                    else rules.updates(passage.old.text, passage.now.text, day, self.tagger, title)
                 )
             ]
             for passage in passages
+            for title in (None if self.rules == "plain" else passage.title,)
         ]
 
 

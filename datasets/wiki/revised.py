@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +16,11 @@ from ticlm.datasets.wiki.staging import Article
 State = Literal["new", "changed", "edited without new text", "unchanged"]
 STATES: tuple[State, ...] = ("new", "changed", "edited without new text", "unchanged")
 PASSAGES = ("added", "revised", "same", "moved", "deleted")
+KNOWN = "known"
+"""Field of an added passage with its words of capitals and digits that the article had before: what is asked for by one
+of these may be no news."""
 Row = dict[str, Any]
+_NAME = re.compile(r"\w*[A-Z0-9]\w*")
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,8 @@ class RevisedArticle:
     differs: bool
     """Whether any character differs, case and punctuation included."""
     url: str = ""
+    older: tuple[str, ...] = ()
+    """The paragraphs of the older version, if there are revisions."""
 
     @property
     def state(self) -> State:
@@ -49,8 +56,11 @@ class RevisedArticle:
 
     def rows(self, kind: Literal["added", "revised"]) -> Iterator[Row]:
         """Yield a row for each added passage, or for each revised one with its older side."""
+        known = _names("\n".join(self.older)) if kind == "added" else frozenset()
         for number, part in enumerate(self.revisions.of(kind)):
             about = self._about() | _place(part.new)
+            if said := known & _names(part.new.text):
+                about[KNOWN] = " ".join(sorted(said))
             if part.old is not None:
                 about |= {"old": part.old.text, **_place(part.old, "old_")}
             yield {"id": f"{self.article.id}#{number}", "text": part.new.text, "about": about}
@@ -69,7 +79,7 @@ def revised(
     """
     before = () if old is None else old.paragraphs
     if old is None or before != new.paragraphs:
-        return RevisedArticle(new, old is None, revisions(before, new.paragraphs, moved), True, url)
+        return RevisedArticle(new, old is None, revisions(before, new.paragraphs, moved), True, url, tuple(before))
     same = Revisions(tuple(RevisedPassage("same", n, Located(line, 0, 0)) for n, line in enumerate(new.paragraphs)), 0)
     return RevisedArticle(new, False, same, False, url)
 
@@ -100,6 +110,11 @@ def unchanged_row(article: Article, url: str, most: int) -> Row | None:
         return None
     about = {"title": article.title, "article": str(article.id), "url": url, **_place(Located(text, 0, len(text)))}
     return {"id": str(article.id), "text": text, "about": about}
+
+
+def _names(text: str) -> frozenset[str]:
+    """Return the words of a text that have a capital or a digit."""
+    return frozenset(_NAME.findall(text))
 
 
 def _place(at: Located, prefix: str = "") -> dict[str, str]:

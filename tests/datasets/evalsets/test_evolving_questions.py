@@ -87,7 +87,7 @@ def build(
     where = folder / "changes"
     if not where.exists():
         write_changes(str(where), periods)
-    examples = {"kind": "evolving-questions", "changes": str(where), "train_share": 0.5, **changes}
+    examples = {"kind": "evolving-questions", "changes": str(where), "train_share": 0.5, "rules": "plain", **changes}
     whole = {"name": "mine", "version": 1, "examples": examples, "executor": "process"}
     return recipes.build(settings.parse(ExampleSetRecipe, whole, "recipe"), str(folder / root), progress)
 

@@ -47,7 +47,7 @@ def made(root: Path, name: str, given: dict[str, Any]) -> Examples:
 def asked(root: Path, name: str, **more: Any) -> Examples:
     tagger = {"kind": "spacy", "pipeline": str(root / "names"), "as_of": "202302"}
     given = {"changes": str(root / "examples/changes@1"), "tagger": tagger, "per_article": 1000, **more}
-    return made(root, name, {"kind": "evolving-questions", **given})
+    return made(root, name, {"kind": "evolving-questions", "rules": "plain", **given})
 
 
 def edits(questions: Examples) -> set[tuple[str, ...]]:

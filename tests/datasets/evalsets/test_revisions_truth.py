@@ -37,7 +37,8 @@ SIDES = (("unchanged", "unchanged-train"), ("new", "edited"))
 
 def questions(root: Path) -> Examples:
     """Questions by rules about the set at this root."""
-    given = {"kind": "evolving-questions", "changes": str(root / "examples/r@1"), "unchanged": "every"}
+    changes = str(root / "examples/r@1")
+    given = {"kind": "evolving-questions", "changes": changes, "unchanged": "every", "rules": "plain"}
     recipe = {"name": "q", "version": 1, "examples": given, "executor": "process"}
     return build(settings.parse(ExampleSetRecipe, recipe, "test"), str(root))
 
