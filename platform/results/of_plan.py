@@ -148,9 +148,10 @@ def _with_first_model(costs: Iterable[dict[str, Any]], frozen: MethodResult | No
     runs have paid already."""
     known = list(costs)
     yield from known
-    for seed in () if frozen is None else frozen.seeds:
-        first = next(row for row in known if (row["method"], row["seed"]) == (frozen.frozen_of, seed))
-        yield first | {"method": frozen.name, "executed_tokens": 0, "executed_flops": 0.0}
+    if frozen is not None:
+        for seed in frozen.seeds:
+            first = next(row for row in known if (row["method"], row["seed"]) == (frozen.frozen_of, seed))
+            yield first | {"method": frozen.name, "executed_tokens": 0, "executed_flops": 0.0}
 
 
 def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:

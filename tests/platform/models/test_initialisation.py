@@ -150,5 +150,5 @@ def test_a_study_trains_from_the_weights_that_its_model_names(toy_root: Path, to
     first = made.tree.runs[0].rounds["202301"]
     found = folders.load(toy_root / published(Store(toy_root), made.ids[first])).state_dict()
     config = build.config(made.study.model, 64)
-    for name, weight in build.scratch(config, Causal(), made.study.initial.seed, "openlm").state_dict().items():
+    for name, weight in build.scratch(config, Causal(), made.study.initial.seed_of(0), "openlm").state_dict().items():
         torch.testing.assert_close(found[name], weight, rtol=0, atol=1e-9, msg=name)

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from probesets import CKL, one_phase
 from scipy import stats
-from tests.support.probesets import CKL, one_phase
 
 from ticlm.core.errors import InputError
 from ticlm.platform.analysis.probe_scores import ScoreReader
 from ticlm.platform.display.claims.part import Claims
-from ticlm.platform.display.claims.settings import Claim
+from ticlm.platform.display.claims.settings import Claim, KnownBefore
 from ticlm.platform.display.claims.verdicts import FAILS, HOLDS, OPEN, ClaimPair, Verdict, difference, judge, runs_of
 from ticlm.platform.papers.ckl.study_fuar import last_fuar
 from ticlm.platform.results.study_result import StudyResult
@@ -170,5 +170,5 @@ def test_first_models_that_know_less_than_is_asked_are_named_with_what_they_reac
         f"ckl, claims claims: the first model of seed {seed} reached 24.0 of lama/invariant, not the 24.5 asked"
         for seed in (0, 1)
     )
-    enough = asked.model_copy(update={"base": asked.base.model_copy(update={"at_least": 24.0})})
+    enough = asked.model_copy(update={"base": KnownBefore(score="lama/invariant", at_least=24.0)})
     assert enough.part(study()).missing == ()
