@@ -63,7 +63,7 @@ class ClaimsRequest(TableRequest):
     contrary; else this study cannot tell.
 
     Intervals are Student's t over the means of the first models (`initial.seed` with a list); of a study with one first
-    model they are over its seeds. Methods of one study are compared run by run.
+    model they are over its seeds. Runs that start from the same first models are compared one by one.
     """
 
     not_tasks = frozenset(

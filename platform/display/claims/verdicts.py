@@ -26,17 +26,16 @@ OPEN: Verdict = "cannot be told"
 class Runs:
     """One number for each run of a method."""
 
-    study: str
     values: Mapping[int, float] = field(default_factory=dict)
     """Seed -> value."""
     models: Mapping[int, str] = field(default_factory=dict)
-    """Seed -> the first model that the run starts from."""
+    """Seed -> the first model that the run starts from; the name of the study, where that is not known."""
 
     def groups(self) -> list[list[float]]:
         """Return the values of the runs of each first model."""
         found: dict[str, list[float]] = {}
         for seed, value in self.values.items():
-            found.setdefault(self.models.get(seed, ""), []).append(value)
+            found.setdefault(self.models[seed], []).append(value)
         return list(found.values())
 
 
@@ -88,7 +87,7 @@ def judge(claim: Claim, asked: ClaimsRequest, study: StudyResult, others: Sequen
     def runs(name: str) -> Runs:
         where, _, method = name.rpartition("/")
         reader = readers.get(where or study.name)
-        return Runs(where) if reader is None else runs_of(reader, claim, method)
+        return Runs() if reader is None else runs_of(reader, claim, method)
 
     high, low = ({name: runs(name) for name in names} for names in (claim.higher, claim.lower))
     return Judged(claim, tuple(difference(one, other, high[one], low[other]) for one in high for other in low))
@@ -103,9 +102,15 @@ def runs_of(reader: ScoreReader, claim: Claim, method: str) -> Runs:
         for seed in one.seeds:
             labels = reader.labels(one.name, seed)
             if len(labels) > 1:
-                models[seed] = "" if study.setup is None else study.setup.round_of(one.name, seed, labels[0])
+                models[seed] = _first_model(study, one.name, seed, labels)
                 values[seed] = 0.0 if method == BASE else _value(reader, claim, one.name, seed, labels)
-    return Runs(study.name, {seed: value for seed, value in values.items() if math.isfinite(value)}, models)
+    return Runs({seed: value for seed, value in values.items() if math.isfinite(value)}, models)
+
+
+def _first_model(study: StudyResult, method: str, seed: int, labels: Sequence[str]) -> str:
+    """Return the id of the round that a run starts from."""
+    known = "" if study.setup is None or not labels else study.setup.round_of(method, seed, labels[0])
+    return known or study.name
 
 
 def _value(reader: ScoreReader, claim: Claim, method: str, seed: int, labels: Sequence[str]) -> float:
@@ -123,13 +128,13 @@ def _value(reader: ScoreReader, claim: Claim, method: str, seed: int, labels: Se
 def difference(higher: str, lower: str, one: Runs, other: Runs) -> ClaimPair:
     """Return by how much the first of two methods is above the second.
 
-    Runs of one study are compared seed by seed. The interval is Student's t over the means of the first models: of the
-    differences, or of the two sides apart, with the degrees of freedom of the smaller one. With one first model, it is
-    over seeds. One run has no interval.
+    Runs that start from the same first models, as those of one study do, are compared seed by seed. The interval is
+    Student's t over the means of the first models: of the differences, or of the two sides apart, with the degrees of
+    freedom of the smaller one. With one first model, it is over seeds. One run has no interval.
     """
-    if one.study == other.study:
-        shared = [seed for seed in one.values if seed in other.values]
-        sides = [Runs(one.study, {seed: one.values[seed] - other.values[seed] for seed in shared}, one.models).groups()]
+    shared = [seed for seed in one.values if seed in other.values]
+    if shared and all(one.models[seed] == other.models[seed] for seed in shared):
+        sides = [Runs({seed: one.values[seed] - other.values[seed] for seed in shared}, one.models).groups()]
     else:
         sides = [one.groups(), other.groups()]
     if not all(sides):
@@ -153,7 +158,7 @@ def known_before(reader: ScoreReader, score: str) -> dict[str, float]:
     for one in (one for one in study.methods if one.is_run):
         for seed in one.seeds:
             labels = reader.labels(one.name, seed)
-            model = "" if study.setup is None or not labels else study.setup.round_of(one.name, seed, labels[0])
+            model = _first_model(study, one.name, seed, labels)
             sets = [reader.scores(s, one.name, (seed,), per_probe=False).values for s in reader.find(score)]
             value = float(np.mean([values.get(labels[0], math.nan) for values in sets])) if labels else math.nan
             if math.isfinite(value):

@@ -28,10 +28,10 @@ def claim(**what: Any) -> Claim:
     return Claim(says="it is so", **({"score": "lama/invariant"} | what))
 
 
-def study(models: int = 3, name: str = "ckl") -> StudyResult:
+def study(models: int = 3, name: str = "ckl", of: str = "model") -> StudyResult:
     """Six runs of each method, which start from so many first models in turn."""
     made = dataclasses.replace(one_phase(seeds=SEEDS), name=name)
-    first = SimpleNamespace(round_of=lambda method, seed, trained, task="": f"model {seed % models}")
+    first = SimpleNamespace(round_of=lambda method, seed, trained, task="": f"{of} {seed % models}")
     return dataclasses.replace(made, setup=first)  # type: ignore[arg-type]
 
 
@@ -70,8 +70,15 @@ def test_intervals_are_students_t_over_the_means_of_first_models(models: int) ->
     assert pair.models == models
 
 
-def test_methods_of_two_studies_are_compared_by_their_first_models() -> None:
+def test_studies_with_the_same_first_models_are_compared_seed_by_seed() -> None:
     made, other = study(), study(name="other")
+    asked = claim(higher=("lora",), lower=("other/vanilla",))
+    (pair,) = judge(asked, Claims(claims=(asked,)), made, [made, other]).pairs
+    assert (pair.difference, pair.low, pair.high) == pytest.approx((4.0, 4.0, 4.0))
+
+
+def test_methods_of_studies_with_other_first_models_are_compared_by_the_means_of_these() -> None:
+    made, other = study(), study(name="other", of="another model")
     asked = claim(higher=("lora",), lower=("other/vanilla",))
     (pair,) = judge(asked, Claims(claims=(asked,)), made, [made, other]).pairs
     means = [
