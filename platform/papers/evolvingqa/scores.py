@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.answers import numbers
@@ -12,7 +13,7 @@ from ticlm.platform.papers.evolvingqa.rows import BlockReader
 from ticlm.platform.papers.evolvingqa.settings import QuestionTasks
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
 
 UNCHANGED, NEW, OUTDATED, UPDATED = "UNCHANGED", "NEW", "OUTDATED", "UPDATED"
 SETS = (UNCHANGED, NEW, OUTDATED, UPDATED)
@@ -29,6 +30,7 @@ DIFFERENCE_COLUMNS = (
     *("study", "evolving", "row", "trained", "month", "metric"),
     *("outdated", "updated", "difference", "low", "high", "n"),
 )
+GAIN_COLUMNS = ("study", "evolving", "row", "set", "before", "after", "difference", "stderr", "n", "months")
 
 
 def scores(reader: BlockReader) -> tuple[list[dict[str, Any]], list[str]]:
@@ -79,6 +81,50 @@ def differences(reader: BlockReader) -> list[dict[str, Any]]:
             values = {"outdated": outdated.mean(), "updated": updated.mean(), "difference": apart}
             found.append(where | values | {"low": low, "high": high, "n": len(means)})
     return found
+
+
+def gains(reader: BlockReader) -> list[dict[str, Any]]:
+    """Return rows of GAIN_COLUMNS: how the exact match of each method differs from INITIAL's on the same questions,
+    each asked after training on its month; over all months. A question that is asked at several months counts once.
+
+    `stderr` is that of the mean of the questions' differences, NaN for fewer than two.
+    """
+    initial = next((row for row in reader.rows if row.is_initial), None)
+    found = []
+    for row in reader.rows if initial is not None else ():
+        assert initial is not None
+        for name, task, metric, stored in [] if row.is_initial else _parts(reader.asked):
+            if metric != EXACT:
+                continue
+            months = [month for month in reader.months if month in row.checkpoints]
+            pairs = [(_each(reader, task, stored, one, month) for one in (initial, row)) for month in months]
+            known = [(before, after) for before, after in pairs if before is not None and after is not None]
+            if not known:
+                continue
+            before, after = (_joined(several) for several in zip(*known, strict=True))
+            apart = (after - before).dropna()
+            error = float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else math.nan
+            where = {"study": reader.study.name, "evolving": reader.asked.name, "row": row.name, "set": name}
+            means = {"before": before[apart.index].mean(), "after": after[apart.index].mean()}
+            found.append(where | means | {"difference": apart.mean(), "stderr": error, "n": len(apart)})
+            found[-1]["months"] = len(known)
+    return found
+
+
+def _each(reader: BlockReader, task: str, metric: str, row: TableRow, month: str) -> pd.Series[float] | None:
+    """Return the score of each question by its id, a mean over seeds; None if it was not asked."""
+    held = reader.predictions(task, row, month)
+    if held is None:
+        return None
+    values = held["exact"] if metric == EXACT else numbers(held, PER_QUESTION[EXACT][1])
+    return held.assign(value=values).dropna(subset=["value"]).groupby("id", sort=False)["value"].mean()
+
+
+def _joined(several: Sequence[pd.Series[float]]) -> pd.Series[float]:
+    """Return the scores of several months, the mean of a question that was asked in more than one."""
+    import pandas as pd
+
+    return pd.concat(list(several)).groupby(level=0, sort=False).mean()
 
 
 def reader_rows(reader: BlockReader) -> Iterator[tuple[TableRow, QuestionTasks]]:

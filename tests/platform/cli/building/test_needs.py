@@ -41,7 +41,7 @@ def test_what_needs_files_is_named_at_once_with_commands_for_this_root(tmp_path:
 def test_a_model_that_another_study_trains_comes_with_that_studys_data(tmp_path: Path) -> None:
     found = of_study("evolvingqa-synthetic", tmp_path)
     assert not found.lost and found.study == "evolvingqa-synthetic-initial"
-    assert found.recipes["corpora/synthetic-encyclopedia-initial@1"] == "synthetic-encyclopedia-initial"
+    assert found.recipes["corpora/fact-wiki-initial@1"] == "fact-wiki-initial"
     assert any("the model of evolvingqa-synthetic-initial" in line for line in found.describe())
 
 
