@@ -56,10 +56,11 @@ def subjects(seed: int, counts: dict[Fate, int], months: int) -> list[WikiSubjec
 
 
 def _facts(kind: str, pools: dict[str, list[str]], since: int, edited: int, rng: Random) -> tuple[WikiFact, ...]:
-    """Return the facts of a subject, in an order of its own."""
+    """Return the facts of a subject, in an order of its own: of all its relations but one, which an edit adds."""
     relations = [relation for relation in words().relations if relation.subject == kind]
-    first = [relation for relation in relations if not relation.late]
-    rng.shuffle(first)
+    rng.shuffle(relations)
+    late = next(relation for relation in relations if relation.changes or not edited)
+    first = [relation for relation in relations if relation != late]
     changed = rng.choice([relation for relation in first if relation.changes])
     facts = []
     for relation in first:
@@ -67,7 +68,6 @@ def _facts(kind: str, pools: dict[str, list[str]], since: int, edited: int, rng:
         objects = ((since, object), (edited, later)) if edited and relation == changed else ((since, object),)
         facts.append(WikiFact(relation, objects))
     if edited:
-        late = rng.choice([relation for relation in relations if relation.late])
         facts.append(WikiFact(late, ((edited, rng.choice(pools[late.object])),)))
     return tuple(facts)
 

@@ -21,8 +21,8 @@ class FactWiki(Settings, version=1):
     """A wiki of an invented country whose articles state four facts each, in sentences by which a small model learns
     them. Another seed is another country.
 
-    An article has a line for each of its facts: a sentence, and details that state the same fact in other words. In a
-    month, an edit replaces the object of one fact of an article wherever it stands, and adds another fact; other
+    An article has a line for each of its facts: a sentence, details that state the same fact in other words, and a
+    question with its answer. In a month, an edit replaces the object of one fact of an article wherever it stands, and adds another fact; other
     articles are new. Nothing else changes.
     """
 
@@ -33,9 +33,9 @@ class FactWiki(Settings, version=1):
     """The first day of the first month, from which on the wiki is there."""
     months: int = Field(ge=1)
     """Months after the first one in which articles are edited and begin."""
-    standing: int = Field(150, ge=0)
+    standing: int = Field(60, ge=0)
     """Articles with all details that never change."""
-    stubs: int = Field(400, ge=0)
+    stubs: int = Field(100, ge=0)
     """Articles with few details that never change, of which a model remembers less."""
     edited: int = Field(36, ge=0)
     """Articles that are edited, in each month as many."""
@@ -79,7 +79,11 @@ class FactWiki(Settings, version=1):
 
     def _told(self, title: str, fact: WikiFact, object: str, count: int) -> Iterator[str]:
         """Yield different sentences that state a fact; they keep their words when its object is replaced."""
-        yield fact.relation.sentence.format(s=title, o=object)
-        told = [*product(fact.relation.details, words().quoted)]
-        for detail, quoted in Random(f"{self.seed}/{title}/{fact.relation.name}").sample(told, count):
-            yield detail.format(s=title, q=quoted, o=object) + "."
+        rng, relation = Random(f"{self.seed}/{title}/{fact.relation.name}"), fact.relation
+        told = [*product(relation.details, words().quoted)]
+        details = [f"{detail.format(s=title, q=quoted, o=object)}." for detail, quoted in rng.sample(told, count)]
+        answers = words().answers[: 1 + count // 4]
+        details += [f"{relation.question.format(s=title)} {answer.format(o=object)}" for answer in answers]
+        rng.shuffle(details)
+        yield relation.sentence.format(s=title, o=object)
+        yield from details

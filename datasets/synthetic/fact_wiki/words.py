@@ -19,11 +19,11 @@ class WikiRelation(Settings):
     subject: str
     object: str
     sentence: str
+    question: str
+    """The question that an article answers, in the words in which rules ask it."""
     details: Texts
     changes: bool = False
     """Whether its object may be replaced."""
-    late: bool = False
-    """Whether articles state it only once they have grown."""
 
 
 class WikiWords(Settings):
@@ -36,6 +36,8 @@ class WikiWords(Settings):
     years: tuple[int, int]
     numbers: tuple[int, int]
     relations: tuple[WikiRelation, ...]
+    answers: Texts
+    """Sentences that answer the question of an article."""
     quoted: Texts
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.answers import numbers
@@ -85,46 +85,48 @@ def differences(reader: BlockReader) -> list[dict[str, Any]]:
 
 def gains(reader: BlockReader) -> list[dict[str, Any]]:
     """Return rows of GAIN_COLUMNS: how the exact match of each method differs from INITIAL's on the same questions,
-    each asked after training on its month; over all months. A question that is asked at several months counts once.
+    each asked after training on its month; over all months. A question of UNCHANGED, which every month asks, counts
+    once.
 
     `stderr` is that of the mean of the questions' differences, NaN for fewer than two.
     """
-    initial = next((row for row in reader.rows if row.is_initial), None)
     found = []
-    for row in reader.rows if initial is not None else ():
-        assert initial is not None
-        for name, task, metric, stored in [] if row.is_initial else _parts(reader.asked):
+    initial = [row for row in reader.rows if row.is_initial][:1]
+    for row in (row for row in reader.rows if initial and not row.is_initial):
+        for name, task, metric, stored in _parts(reader.asked):
             if metric != EXACT:
                 continue
-            months = [month for month in reader.months if month in row.checkpoints]
-            pairs = [(_each(reader, task, stored, one, month) for one in (initial, row)) for month in months]
-            known = [(before, after) for before, after in pairs if before is not None and after is not None]
-            if not known:
-                continue
-            before, after = (_joined(several) for several in zip(*known, strict=True))
+            before, after, months = _both(reader, name, task, stored, (initial[0], row))
             apart = (after - before).dropna()
+            if not len(apart):
+                continue
             error = float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else math.nan
             where = {"study": reader.study.name, "evolving": reader.asked.name, "row": row.name, "set": name}
-            means = {"before": before[apart.index].mean(), "after": after[apart.index].mean()}
-            found.append(where | means | {"difference": apart.mean(), "stderr": error, "n": len(apart)})
-            found[-1]["months"] = len(known)
+            means = {"before": float(before[apart.index].mean()), "after": float(after[apart.index].mean())}
+            where |= means | {"difference": float(apart.mean()), "stderr": error, "n": len(apart), "months": months}
+            found.append(where)
     return found
 
 
-def _each(reader: BlockReader, task: str, metric: str, row: TableRow, month: str) -> pd.Series[float] | None:
-    """Return the score of each question by its id, a mean over seeds; None if it was not asked."""
-    held = reader.predictions(task, row, month)
-    if held is None:
-        return None
-    values = held["exact"] if metric == EXACT else numbers(held, PER_QUESTION[EXACT][1])
-    return held.assign(value=values).dropna(subset=["value"]).groupby("id", sort=False)["value"].mean()
-
-
-def _joined(several: Sequence[pd.Series[float]]) -> pd.Series[float]:
-    """Return the scores of several months, the mean of a question that was asked in more than one."""
+def _both(
+    reader: BlockReader, name: str, task: str, metric: str, rows: tuple[TableRow, TableRow]
+) -> tuple[pd.Series[float], pd.Series[float], int]:
+    """Return the scores of two rows by question, over the months at which both were asked, and their number."""
     import pandas as pd
 
-    return pd.concat(list(several)).groupby(level=0, sort=False).mean()
+    held: list[list[pd.Series[float]]] = [[], []]
+    for month in (one for one in reader.months if one in rows[1].checkpoints):
+        pair = [reader.predictions(task, row, month) for row in rows]
+        for several, one in zip(held, pair) if all(one is not None for one in pair) else ():
+            assert one is not None
+            values = one["exact"] if metric == EXACT else numbers(one, PER_QUESTION[EXACT][1])
+            names = one["id"] if name == UNCHANGED else month + "/" + one["id"]  # which months do not share
+            several.append(one.assign(value=values, question=names).set_index("question")["value"])
+    joined = [
+        pd.concat(several).dropna().groupby(level=0, sort=False).mean() if several else pd.Series(dtype=float)
+        for several in held
+    ]
+    return joined[0], joined[1], len(held[0])
 
 
 def reader_rows(reader: BlockReader) -> Iterator[tuple[TableRow, QuestionTasks]]:
