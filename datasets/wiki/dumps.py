@@ -43,7 +43,17 @@ def _by_date(value: object) -> object:
 
 Paths = Annotated[tuple[str, ...], BeforeValidator(_strings, json_schema_input_type=str | tuple[str, ...])]
 Strings = str | tuple[str, ...]
-AnyWikiWorld = Annotated[SyntheticWorld | FactWiki, Field(discriminator="kind")]
+
+
+def _synthetic(value: object) -> object:
+    """Let `kind` be left out for the world that was the only one."""
+    return {"kind": "synthetic", **value} if isinstance(value, Mapping) else value
+
+
+AnyWikiWorld = Annotated[
+    Annotated[SyntheticWorld | FactWiki, Field(discriminator="kind")],
+    BeforeValidator(_synthetic, json_schema_input_type=SyntheticWorld | FactWiki),
+]
 Form = Literal["dumps", "history", "extracted", "world"]
 Dated = Annotated[
     tuple[str, ...] | dict[str, tuple[str, ...]],

@@ -127,9 +127,9 @@ class GeneratedAnswers(TimedProbeTask, version=2):
         self, answerer: Answerer, asked: Sequence[tuple[Example, str, bool]], label: str
     ) -> Sequence[str | None]:
         tokens, texts = self.lengths(label).tokens or self.tokens, [text for _, text, _ in asked]
-        stop = ("." if self.form == "cloze" else "") if self.stop is None else self.stop
+        stop = ("." if self.is_cloze else "") if self.stop is None else self.stop
         ends = "" if self.cut_afterwards else stop
-        if self.form == "cloze":
+        if self.is_cloze:
             written = answerer.fill(texts, tokens, ends, self.beams, plain=self.released)
         else:
             written = answerer.generate(texts, tokens, ends, self.beams)

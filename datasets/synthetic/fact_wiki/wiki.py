@@ -33,9 +33,9 @@ class FactWiki(Settings, version=1):
     """The first day of the first month, from which on the wiki is there."""
     months: int = Field(ge=1)
     """Months after the first one in which articles are edited and begin."""
-    standing: int = Field(60, ge=0)
+    standing: int = Field(150, ge=0)
     """Articles with all details that never change."""
-    stubs: int = Field(100, ge=0)
+    stubs: int = Field(250, ge=0)
     """Articles with few details that never change, of which a model remembers less."""
     edited: int = Field(36, ge=0)
     """Articles that are edited, in each month as many."""
