@@ -20,7 +20,7 @@ def test_initial_takes_the_steps_after_which_its_checkpoint_was_released() -> No
 
 
 @pytest.mark.parametrize(("name", "months"), [("evolvingqa", 6), ("evolvingqa-synthetic", 3)])
-def test_every_method_trains_on_every_month_and_each_checkpoint_is_tuned_once(name: str, months: int) -> None:
+def test_every_method_trains_on_every_month_and_each_checkpoint_is_tuned_once_if_at_all(name: str, months: int) -> None:
     study = load(name)
     made = plan.make(study, None)
     start = study.model.as_of  # type: ignore[union-attr]
@@ -30,15 +30,8 @@ def test_every_method_trains_on_every_month_and_each_checkpoint_is_tuned_once(na
         assert [*run.rounds] == labels and made.tree.rounds[run.rounds[start]].steps == 0
     tuned = [chain for chain in made.pending() if chain.is_side]
     checkpoints = {key for run in made.tree.runs for key in run.rounds.values()}
-    readers = {
-        task.prepare.corpus for task in study.evaluations if task.prepare and "reader" in str(task.prepare.corpus)
-    }
-    assert len(readers) == (name == "evolvingqa-synthetic")
-    assert len(tuned) == len(checkpoints) + len(readers), (
-        "all sets are asked of one copy; INITIAL has a reader beside it"
-    )
-    if name == "evolvingqa":
-        assert {made.tree.rounds[chain.keys[-1]].steps for chain in tuned} == {2_500}
+    assert len(tuned) == (len(checkpoints) if name == "evolvingqa" else 0), "all sets are asked of one copy; or of none"
+    assert {made.tree.rounds[chain.keys[-1]].steps for chain in tuned} <= {2_500}
 
 
 def test_the_plan_says_what_is_trained_without_a_corpus_or_weights() -> None:
