@@ -45,6 +45,14 @@ def test_a_model_that_another_study_trains_comes_with_that_studys_data(tmp_path:
     assert any("the model of evolvingqa-synthetic-initial" in line for line in found.describe())
 
 
+def test_sets_are_built_where_only_the_model_of_the_other_study_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(needs.models, "trained", lambda *_: f"{tmp_path}/rounds/1/model")
+    found = of_study("evolvingqa-synthetic", tmp_path)
+    assert not found.lost and not found.study and "examples/fact-wiki-gold@1" in found.recipes
+
+
 def test_a_study_names_the_recipes_of_what_its_tasks_read(tmp_path: Path) -> None:
     (tmp_path / "old.yaml").write_text("extends: synthetic\nname: old-news\n")
     asked = "evaluations: [{kind: perplexity-on, name: old, corpus: old-news}]\n"
