@@ -22,8 +22,8 @@ class FactWiki(Settings, version=1):
     them. Another seed is another country.
 
     An article has a line for each of its facts: a sentence, details that state the same fact in other words, and a
-    question with its answer. In a month, an edit replaces the object of one fact of an article wherever it stands, and adds another fact; other
-    articles are new. Nothing else changes.
+    question with its answer. In a month, an edit replaces the object of one fact of an article wherever it stands, and
+    adds another fact; other articles are new. Nothing else changes.
     """
 
     kind: Literal["fact-wiki"]

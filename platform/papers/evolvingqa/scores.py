@@ -101,7 +101,8 @@ def gains(reader: BlockReader) -> list[dict[str, Any]]:
             if not len(apart):
                 continue
             error = float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else math.nan
-            where = {"study": reader.study.name, "evolving": reader.asked.name, "row": row.name, "set": name}
+            where: dict[str, Any] = {"study": reader.study.name, "evolving": reader.asked.name}
+            where |= {"row": row.name, "set": name}
             means = {"before": float(before[apart.index].mean()), "after": float(after[apart.index].mean())}
             where |= means | {"difference": float(apart.mean()), "stderr": error, "n": len(apart), "months": months}
             found.append(where)

@@ -49,7 +49,7 @@ def test_it_knows_old_facts_learns_new_ones_and_stops_saying_what_was_replaced(
     driver.evaluate(made)
     found = evolving_tables(wanted(Evolving, study_result(made)))
     assert found.missing == ()
-    gained = found.gains.set_index("set")
-    assert gained.loc["NEW", "difference"] > 4 * gained.loc["NEW", "stderr"], "what a month adds is not known before it"
-    assert gained.loc["OUTDATED", "before"] > gained.loc["UPDATED", "before"], "the first model knows what held then"
-    assert gained.loc["OUTDATED", "after"] < gained.loc["UPDATED", "after"], "and after its month what holds now"
+    gained = {one["set"]: one for one in found.gains.to_dict("records")}
+    assert gained["NEW"]["difference"] > 4 * gained["NEW"]["stderr"], "what a month adds is not known before it"
+    assert gained["OUTDATED"]["before"] > gained["UPDATED"]["before"], "the first model knows what held then"
+    assert gained["OUTDATED"]["after"] < gained["UPDATED"]["after"], "and after its month what holds now"

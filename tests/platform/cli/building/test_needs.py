@@ -48,7 +48,7 @@ def test_a_model_that_another_study_trains_comes_with_that_studys_data(tmp_path:
 def test_sets_are_built_where_only_the_model_of_the_other_study_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(needs.models, "trained", lambda *_: f"{tmp_path}/rounds/1/model")
+    monkeypatch.setattr("ticlm.platform.study.written.models.trained", lambda *_: f"{tmp_path}/rounds/1/model")
     found = of_study("evolvingqa-synthetic", tmp_path)
     assert not found.lost and not found.study and "examples/fact-wiki-gold@1" in found.recipes
 
