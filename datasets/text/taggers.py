@@ -107,6 +107,15 @@ def _loaded(folder: Path, pipeline: str) -> Any:
     return found
 
 
+class NameLabel(Settings):
+    """A label for names by their last word."""
+
+    label: str
+    """The label, such as ORG."""
+    last: tuple[str, ...] = ()
+    """The last words of names of this label, such as Bank and Steel; by default all that no other label has."""
+
+
 class RulesTagger(Settings, version=2):
     """Dates, years, numbers, ordinals, and names of several words that do not begin a sentence.
 
@@ -117,6 +126,11 @@ class RulesTagger(Settings, version=2):
     kind: Literal["rules"] = "rules"
     labels: tuple[SpanLabel, ...] = ("DATE", "NAME", "NUMBER", "ORDINAL")
     """Kinds of spans to find."""
+    names: tuple[NameLabel, ...] = ()
+    """Labels of names by their last word, such as `{label: ORG, last: [Bank, Steel]}`; by default all are NAME."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset() if self.names else frozenset({"names"})
 
     @property
     def identity(self) -> Settings:
@@ -132,7 +146,15 @@ class RulesTagger(Settings, version=2):
         """Yield each text with what the rules find in it."""
         for text in texts:
             found = rule_spans(text)
-            yield text, apart(span for label in self.labels for span in found[label])
+            yield text, [self._named(text, span) for span in apart(s for label in self.labels for s in found[label])]
+
+    def _named(self, text: str, span: Span) -> Span:
+        """Return a span with the label of its last word, if it is a name and there are labels for names."""
+        if span.label != "NAME" or not self.names:
+            return span
+        last = text[span.begin : span.end].rsplit(" ", 1)[-1]
+        rest = next((one.label for one in self.names if not one.last), span.label)
+        return span._replace(label=next((one.label for one in self.names if last in one.last), rest))
 
 
 class MaskedTagger(Settings):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ticlm.core.errors import InputError
 from ticlm.core.extras import Extra
@@ -18,6 +18,7 @@ from ticlm.core.periods import Label, Period, span
 from ticlm.core.settings import Settings
 from ticlm.datasets.io.documents import Input, input_files
 from ticlm.datasets.synthetic.encyclopedia import EncyclopediaStyle
+from ticlm.datasets.synthetic.fact_wiki.wiki import FactWiki
 from ticlm.datasets.synthetic.world import SyntheticWorld
 
 SUFFIXES = (".xml", ".bz2", ".gz", ".zst", ".7z")
@@ -42,6 +43,17 @@ def _by_date(value: object) -> object:
 
 Paths = Annotated[tuple[str, ...], BeforeValidator(_strings, json_schema_input_type=str | tuple[str, ...])]
 Strings = str | tuple[str, ...]
+
+
+def _synthetic(value: object) -> object:
+    """Let `kind` be left out for the world that was the only one."""
+    return {"kind": "synthetic", **value} if isinstance(value, Mapping) else value
+
+
+AnyWikiWorld = Annotated[
+    Annotated[SyntheticWorld | FactWiki, Field(discriminator="kind")],
+    BeforeValidator(_synthetic, json_schema_input_type=SyntheticWorld | FactWiki),
+]
 Form = Literal["dumps", "history", "extracted", "world"]
 Dated = Annotated[
     tuple[str, ...] | dict[str, tuple[str, ...]],
@@ -97,10 +109,11 @@ class WikiDumps(Settings):
     """Files of `pages-meta-history`, which give a snapshot for each day in `snapshots`."""
     extracted: Dated = ()
     """Files, globs or folders of WikiExtractor's JSON lines, dated by their paths or given as `{20230201: path}`."""
-    world: SyntheticWorld | None = None
-    """A synthetic world, whose encyclopedia gives a snapshot for each day in `snapshots`; it needs no files."""
+    world: AnyWikiWorld | None = None
+    """A synthetic world, whose encyclopedia gives a snapshot for each day in `snapshots`, or a `fact-wiki`; neither
+    needs files."""
     encyclopedia: EncyclopediaStyle = EncyclopediaStyle()
-    """How the encyclopedia of `world` is written and edited."""
+    """How the encyclopedia of a synthetic `world` is written and edited."""
     snapshots: tuple[Label, ...] = ()
     """Days of the snapshots that are taken from `history` or `world`."""
     namespaces: tuple[int, ...] = (0,)
@@ -229,7 +242,7 @@ def _once(entries: list[Input], setting: str) -> list[Input]:
     return entries
 
 
-def _of_world(world: SyntheticWorld, day: date, setting: str) -> Input:
+def _of_world(world: AnyWikiWorld, day: date, setting: str) -> Input:
     """Return the input that stands for a day of a world. Raises InputError if the world begins later."""
     if day < world.epoch:
         raise InputError(f"{setting}: {day:%Y%m%d} lies before the synthetic world begins (epoch {world.epoch})")

@@ -14,6 +14,7 @@ from ticlm.core.errors import InputError
 from ticlm.datasets.io.records import LINE_BYTES, TOO_LONG, BadRecord, parsed
 from ticlm.datasets.io.unpack import Damaged, unpacked
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
+from ticlm.datasets.synthetic.fact_wiki.wiki import FactWiki
 from ticlm.datasets.synthetic.world import SyntheticWorld
 from ticlm.datasets.wiki.mediawiki import Revision, Wiki
 
@@ -46,9 +47,13 @@ def extracted(path: str, about: Wiki) -> Iterator[Revision]:
         about.broken = str(error)
 
 
-def of_world(world: SyntheticWorld, style: EncyclopediaStyle, day: date, about: Wiki) -> Iterator[Revision]:
-    """Yield the articles of a world's encyclopedia on a day."""
+def of_world(world: SyntheticWorld | FactWiki, style: EncyclopediaStyle, day: date, about: Wiki) -> Iterator[Revision]:
+    """Yield the articles of a world's encyclopedia, or of a fact wiki, on a day."""
     about.base = WORLD_BASE
+    if isinstance(world, FactWiki):
+        for number, title, text in world.pages(day):
+            yield Revision(number, title, 0, (0,), text)
+        return
     for article in Encyclopedia(world, style).articles(day):
         yield Revision(article.id, article.title, 0, (0,), article.text)
 

@@ -130,7 +130,12 @@ def rounds(
             tree.runs.append(_run(study, method, seed, timeline, tree, recorded))
     for task in study.evaluations:
         if task.prepare is not None:
-            scored = (k for run in tree.runs for label, k in run.rounds.items() if study.scores(run.method, label))
+            scored = (
+                key
+                for run in tree.runs
+                for label, key in run.rounds.items()
+                if study.scores(run.method, label) and task.scores(label, run.labels)
+            )
             for key in dict.fromkeys(scored):
                 leaf = tuned_copy(study, task, key, tree.rounds[key], tuned or {})
                 tree.leaves[key, task.id] = leaf_key = fingerprint(leaf, tree.parts)

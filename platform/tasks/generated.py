@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pydantic import Field
 
 from ticlm.core.extras import Extra
+from ticlm.core.periods import Label
 from ticlm.datasets.text.matching import exact_match, f1
-from ticlm.platform.tasks.base import NO_NUMBERS, NOT_A_NUMBER, Measurement, Prediction
+from ticlm.platform.tasks.base import NO_NUMBERS, NOT_A_NUMBER, Measurement, Prediction, Task
 from ticlm.platform.tasks.documents import left_out
 from ticlm.platform.tasks.probes import averaged, right
 from ticlm.platform.tasks.questions import shortened
@@ -64,12 +65,22 @@ class GeneratedAnswers(TimedProbeTask, version=2):
     cut_afterwards: bool = False
     """Write all `tokens`, and cut the text at `stop` then, as in the code released with TemporalWiki. By default the
     search ends at `stop`, so that with several beams it may find another text."""
+    checkpoints: tuple[Label, ...] | Literal["last", "all"] = "all"
+    """Checkpoints to ask: `all`, the `last`, or those of these periods; tuned copies are made of no others."""
     released: bool = False
     """Let an encoder–decoder write as in the code released with CKL: `tokens` then count its start and the mask too,
     text behind the next sentinel belongs to the answer, and a cloze whose mask is cut away is asked all the same."""
 
     def without_meaning(self) -> frozenset[str]:
-        return super().without_meaning() | (frozenset() if self.cut_afterwards else frozenset({"cut_afterwards"}))
+        unset = {"checkpoints"} if self.checkpoints == "all" else set()
+        return super().without_meaning() | unset | (set() if self.cut_afterwards else {"cut_afterwards"})
+
+    @property
+    def chosen_checkpoints(self) -> tuple[Label, ...] | Literal["last", "all"]:
+        return self.checkpoints
+
+    def identity_at(self, label: str) -> Task:
+        return super().identity_at(label).model_copy(update={"checkpoints": "all"})
 
     @property
     def metric(self) -> str:  # type: ignore[override]  # a class attribute of other tasks
@@ -116,9 +127,9 @@ class GeneratedAnswers(TimedProbeTask, version=2):
         self, answerer: Answerer, asked: Sequence[tuple[Example, str, bool]], label: str
     ) -> Sequence[str | None]:
         tokens, texts = self.lengths(label).tokens or self.tokens, [text for _, text, _ in asked]
-        stop = ("." if self.form == "cloze" else "") if self.stop is None else self.stop
+        stop = ("." if self.is_cloze else "") if self.stop is None else self.stop
         ends = "" if self.cut_afterwards else stop
-        if self.form == "cloze":
+        if self.is_cloze:
             written = answerer.fill(texts, tokens, ends, self.beams, plain=self.released)
         else:
             written = answerer.generate(texts, tokens, ends, self.beams)

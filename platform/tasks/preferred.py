@@ -121,10 +121,11 @@ class PreferredAnswers(TimedProbeTask):
 
     def _four(self, answerer: Answerer, asked: Sequence[_PairQuestion]) -> Iterator[list[Continuation | str]]:
         """Yield the scores of both answers of each example behind its question, then behind the prior."""
+        around = ("<extra_id_0> ", "<extra_id_1>") if self.as_cloze else ("", "")  # as the model learned its spans
         texts = [
-            (before, answer)
+            (before, answer.join(around))
             for one in asked
-            for before in (one.text, self.prior(one.example))
+            for before in (one.text, self.as_masked(self.prior(one.example)).lstrip())
             for answer in one.answers
         ]
         results = iter(answerer.score(texts, end=True))

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ticlm.datasets.text.matching import normalised
 from ticlm.platform.tasks.base import Measurement, Prediction
@@ -30,11 +30,32 @@ class ProbeTask(SubsetsTask):
 
     form: Literal["cloze", "question", "text"] = "cloze"
     """What is asked: the text as a cloze with a mask, the `question` beside it, or the text as it is."""
+    as_cloze: str = ""
+    """How a question or a text is asked of an encoder–decoder that fills masks, with `{asked}` and one mask in it:
+    "{asked} It is<extra_id_0>."; by default as it is, of a model that was tuned to answer."""
     longest_input: int | None = Field(None, gt=0)
     """How many tokens of a question are read, the tokenizer's special ones among them. What is cut is counted; a cloze
     whose mask is cut away is left out and counted."""
     higher_is_better: ClassVar[bool] = True
     unit: ClassVar[str] = "probes"
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | (frozenset() if self.as_cloze else frozenset({"as_cloze"}))
+
+    @model_validator(mode="after")
+    def _checked_cloze(self) -> ProbeTask:
+        from ticlm.core.examples import MASK
+
+        if self.as_cloze and (self.as_cloze.count("{asked}"), self.as_cloze.count(MASK)) != (1, 1):
+            raise ValueError(f"as_cloze must have {{asked}} and {MASK} in it, once each, got {self.as_cloze!r}")
+        if self.as_cloze and self.form == "cloze":
+            raise ValueError("as_cloze makes a cloze of a question or a text; form must be one of these")
+        return self
+
+    @property
+    def is_cloze(self) -> bool:
+        """Whether what is asked is a cloze."""
+        return self.form == "cloze" or bool(self.as_cloze)
 
     @property
     def needs_mask(self) -> bool:
@@ -48,6 +69,10 @@ class ProbeTask(SubsetsTask):
     def asked(self, text: str, label: str) -> str:
         """Return the text that is asked at a label in place of an example's own."""
         return text
+
+    def as_masked(self, text: str) -> str:
+        """Return a text as it is asked, with a mask where the task wants one."""
+        return self.as_cloze.replace("{asked}", text) if self.as_cloze else text
 
     def probes(
         self, answerer: Answerer, data: Examples, label: str, rows: int, reasons: Counter[str]
@@ -65,9 +90,9 @@ class ProbeTask(SubsetsTask):
                 if reason:
                     reasons[reason] += 1
                 elif text is not None:
-                    usable.append((example, self.asked(text, label)))
+                    usable.append((example, self.as_masked(self.asked(text, label))))
             texts = [text for _, text in usable]
-            cloze = self.form == "cloze"
+            cloze = self.is_cloze
             read = texts if longest is None else answerer.beginning(texts, longest, cloze)
             asked = [(one, part, part != text) for (one, text), part in zip(usable, read, strict=True)]
             lost = [cloze and self.needs_mask and MASK not in part for _, part, _ in asked]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ticlm.core.errors import InputError
-from ticlm.core.fingerprint import fingerprint
+from ticlm.core.fingerprint import fingerprint, hash64
 from ticlm.core.settings import Settings
 from ticlm.core.token_rows import RowSpan, Tokens
 from ticlm.datasets.text.spans import Span
@@ -40,13 +40,14 @@ class TokenEncoder(Protocol):
 class Marking(Settings):
     """How the documents of a corpus are marked. A span of more than `longest` tokens fits no target.
 
-    `expected` is the hash of the tagger's identity where the build began.
+    `expected` is the hash of the tagger's identity where the build began, and `masked` the share of spans to mask.
     """
 
     tagger: AnyTagger
     title: bool
     longest: int
     expected: str
+    masked: float = 1.0
 
 
 @lru_cache(maxsize=1)
@@ -95,6 +96,9 @@ def _pieces(marking: Marking, text: str, spans: Sequence[Span]) -> tuple[Pieces,
         moved = len(text) - len(body)
         pieces.append((TITLE, title))
     inside = [Span(begin - moved, end - moved, label) for begin, end, label in spans if begin >= moved]
+    if marking.masked < 1:  # by a hash of the text: the same spans wherever it is marked
+        most = marking.masked * 2**64
+        inside = [span for number, span in enumerate(inside) if hash64(f"masked\0{number}\0{text}") < most]
     at = 0
     for begin, end, _ in inside:
         space = begin > at and body[begin - 1] == " "

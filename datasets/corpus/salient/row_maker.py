@@ -48,13 +48,18 @@ class SalientSpans(Settings):
     title: bool = False
     """Whether the first line of a document is its title. It then stands as "Title." before each of its chunks, and is
     never masked."""
+    masked: float = Field(1.0, gt=0, le=1)
+    """Share of the spans that are masked, chosen by a hash; the others stand in the inputs. All in CKL and EvolvingQA;
+    T5-SSM read rows with one span masked (Roberts et al., 2020). A model that never sees an answer does not learn to
+    read one."""
     left_out: ClassVar[tuple[str, ...]] = (NO_SPAN, TOO_LONG, LONG_TITLE)
     sentinels: ClassVar[tuple[str, ...]] = SENTINELS
 
     @property
     def identity(self) -> tuple[Any, ...]:
         """Return what determines the rows: of the tagger its own identity."""
-        return self.kind, self.tagger.identity, self.inputs, self.title
+        some = () if self.masked == 1 else (self.masked,)  # corpora were built before there was a choice
+        return self.kind, self.tagger.identity, self.inputs, self.title, *some
 
     @property
     def external_inputs(self) -> str | None:
@@ -67,7 +72,8 @@ class SalientSpans(Settings):
 
     def marking(self, length: int) -> Marking:
         expected = fingerprint(self.tagger.identity)
-        return Marking(tagger=self.tagger, title=self.title, longest=length - BESIDE_TARGET, expected=expected)
+        longest = length - BESIDE_TARGET
+        return Marking(tagger=self.tagger, title=self.title, longest=longest, expected=expected, masked=self.masked)
 
     def columns(self, length: int, tokenizer: TokenizerInfo, pad: int | None) -> tuple[Column, ...]:
         if length <= BESIDE_TARGET:

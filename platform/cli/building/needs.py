@@ -126,10 +126,11 @@ def of_study(study: Study, store: Store, root: str) -> Needs:
     own = f"{paths.CORPORA}/{paths.versioned(study.corpus)}"
     found.recipes.pop(own, None)
     found._seen.discard(f"{store.root}/{own}")
-    if (start := models.study_of(study.model)) is not None and models.trained(start, store, plans.make) is None:
-        first = load(start, (), store)
-        found.add(paths.CORPORA, first.corpus, first.recipe)
-        found.study = start
+    if (start := models.study_of(study.model)) is not None:
+        if models.trained(start, store, plans.make) is None:
+            first = load(start, (), store)
+            found.add(paths.CORPORA, first.corpus, first.recipe)
+            found.study = start
     elif isinstance(study.model, FolderModel) and _is_no_folder(study.model.path):
         found.lost[study.model.path] = "no such folder; name the model with --set model.path=FOLDER"
     recipes = {load_recipe(one).id: one for one in study.recipes}

@@ -28,6 +28,12 @@ APART = (
     "questions. Above zero, outdated answers prevail. In bold: the interval leaves out zero. Without an interval: all "
     "questions have the same difference, as where no answer is right."
 )
+GAINS = (
+    "Exact match after training on a question's month against INITIAL's, on the same questions of all months, in "
+    "points. After ± is the standard error of the questions' differences. In bold: more than four of them."
+)
+CERTAIN = 4
+"""Standard errors beyond which a difference is shown in bold."""
 PREFERRED = (
     "Which of an edited question's two answers has the higher likelihood: OUTDATED / UPDATED in percent of the pairs "
     "that are not tied, which sum to 100. “sum” compares log-likelihoods of whole answers as the paper does, "
@@ -40,7 +46,7 @@ PROMPT = (
 
 
 def answer_tables(
-    scores: pd.DataFrame, apart: pd.DataFrame, preferred: pd.DataFrame, prompted: pd.DataFrame
+    scores: pd.DataFrame, apart: pd.DataFrame, gains: pd.DataFrame, preferred: pd.DataFrame, prompted: pd.DataFrame
 ) -> Iterator[TextTable]:
     """Yield the tables of one block of one study, from the frames of `tables` about it."""
     for metric in (EXACT, F1):
@@ -50,6 +56,8 @@ def answer_tables(
         rows = records(apart[apart["metric"] == metric])
         if rows:
             yield _apart(rows, metric)
+    if len(gains):
+        yield _gains(records(gains))
     if len(preferred):
         yield _preferred(records(preferred))
     if len(prompted):
@@ -114,6 +122,27 @@ def _apart(rows: Sequence[Row], metric: str) -> TextTable:
     months, lines = pivoted(rows, ("row",), "month", cell)
     title = f"OUTDATED − UPDATED, {'exact match' if metric == EXACT else TITLES[metric]}"
     return TextTable(title, ("Method",), tuple(map(period, months)), lines, (APART,), main=metric == EXACT)
+
+
+def _gains(rows: Sequence[Row]) -> TextTable:
+    lines = tuple(
+        TextLine(
+            (row["row"], _arrow(row["set"])),
+            (
+                TextCell(percent(row["before"])),
+                TextCell(percent(row["after"])),
+                TextCell(
+                    points(row["difference"]),
+                    plus_minus(row["stderr"]),
+                    abs(row["difference"]) > CERTAIN * row["stderr"],  # not if that is unknown
+                ),
+                TextCell(f"{row['n']:,}"),
+            ),
+        )
+        for row in rows
+    )
+    columns = ("before", "after", "difference", "questions")
+    return TextTable("Learned and kept: exact match, %", ("Method", "Set"), columns, lines, (GAINS,), main=True)
 
 
 def _preferred(rows: Sequence[Row]) -> TextTable:

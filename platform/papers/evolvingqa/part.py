@@ -77,7 +77,7 @@ def _of_block(found: EvolvingTables, study: str, block: str) -> Iterator[TextTab
     def own(frames: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
         return [frame[(frame["study"] == study) & (frame["evolving"] == block)] for frame in frames]
 
-    yield from answer_tables(*own([found.scores, found.differences, found.preferred, found.time_prompt]))
+    yield from answer_tables(*own([found.scores, found.differences, found.gains, found.preferred, found.time_prompt]))
     yield from analysis_tables(*own([found.categories, found.leakage, found.answered, found.overlaps, found.gradients]))
 
 

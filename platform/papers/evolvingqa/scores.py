@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from ticlm.platform.papers.evolvingqa.rows import BlockReader
 from ticlm.platform.papers.evolvingqa.settings import QuestionTasks
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
 
 UNCHANGED, NEW, OUTDATED, UPDATED = "UNCHANGED", "NEW", "OUTDATED", "UPDATED"
 SETS = (UNCHANGED, NEW, OUTDATED, UPDATED)
@@ -29,6 +30,7 @@ DIFFERENCE_COLUMNS = (
     *("study", "evolving", "row", "trained", "month", "metric"),
     *("outdated", "updated", "difference", "low", "high", "n"),
 )
+GAIN_COLUMNS = ("study", "evolving", "row", "set", "before", "after", "difference", "stderr", "n", "months")
 
 
 def scores(reader: BlockReader) -> tuple[list[dict[str, Any]], list[str]]:
@@ -79,6 +81,53 @@ def differences(reader: BlockReader) -> list[dict[str, Any]]:
             values = {"outdated": outdated.mean(), "updated": updated.mean(), "difference": apart}
             found.append(where | values | {"low": low, "high": high, "n": len(means)})
     return found
+
+
+def gains(reader: BlockReader) -> list[dict[str, Any]]:
+    """Return rows of GAIN_COLUMNS: how the exact match of each method differs from INITIAL's on the same questions,
+    each asked after training on its month; over all months. A question of UNCHANGED, which every month asks, counts
+    once.
+
+    `stderr` is that of the mean of the questions' differences, NaN for fewer than two.
+    """
+    found = []
+    initial = [row for row in reader.rows if row.is_initial][:1]
+    for row in (row for row in reader.rows if initial and not row.is_initial):
+        for name, task, metric, stored in _parts(reader.asked):
+            if metric != EXACT:
+                continue
+            before, after, months = _both(reader, name, task, stored, (initial[0], row))
+            apart = (after - before).dropna()
+            if not len(apart):
+                continue
+            error = float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else math.nan
+            where: dict[str, Any] = {"study": reader.study.name, "evolving": reader.asked.name}
+            where |= {"row": row.name, "set": name}
+            means = {"before": float(before[apart.index].mean()), "after": float(after[apart.index].mean())}
+            where |= means | {"difference": float(apart.mean()), "stderr": error, "n": len(apart), "months": months}
+            found.append(where)
+    return found
+
+
+def _both(
+    reader: BlockReader, name: str, task: str, metric: str, rows: tuple[TableRow, TableRow]
+) -> tuple[pd.Series[float], pd.Series[float], int]:
+    """Return the scores of two rows by question, over the months at which both were asked, and their number."""
+    import pandas as pd
+
+    held: list[list[pd.Series[float]]] = [[], []]
+    for month in (one for one in reader.months if one in rows[1].checkpoints):
+        pair = [reader.predictions(task, row, month) for row in rows]
+        for several, one in zip(held, pair) if all(one is not None for one in pair) else ():
+            assert one is not None
+            values = one["exact"] if metric == EXACT else numbers(one, PER_QUESTION[EXACT][1])
+            names = one["id"] if name == UNCHANGED else month + "/" + one["id"]  # which months do not share
+            several.append(one.assign(value=values, question=names).set_index("question")["value"])
+    joined = [
+        pd.concat(several).dropna().groupby(level=0, sort=False).mean() if several else pd.Series(dtype=float)
+        for several in held
+    ]
+    return joined[0], joined[1], len(held[0])
 
 
 def reader_rows(reader: BlockReader) -> Iterator[tuple[TableRow, QuestionTasks]]:

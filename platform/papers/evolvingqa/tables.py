@@ -22,6 +22,7 @@ class EvolvingTables:
 
     scores: pd.DataFrame
     differences: pd.DataFrame
+    gains: pd.DataFrame
     preferred: pd.DataFrame
     time_prompt: pd.DataFrame
     categories: pd.DataFrame
@@ -59,6 +60,7 @@ def evolving_tables(wanted: Sequence[tuple[StudyResult, EvolvingRequest]]) -> Ev
             found["scores"] += table
             missing += lost
             found["differences"] += scores.differences(reader)
+            found["gains"] += scores.gains(reader)
             found["preferred"] += preferred.preferred(reader)
             found["time_prompt"] += dated.time_prompt(reader)
             found["categories"] += categories.by_category(reader)
@@ -93,6 +95,7 @@ def _without(name: str, asked: Any, found: dict[str, list[dict[str, Any]]], stud
 _COLUMNS = {
     "scores": scores.COLUMNS,
     "differences": scores.DIFFERENCE_COLUMNS,
+    "gains": scores.GAIN_COLUMNS,
     "preferred": preferred.COLUMNS,
     "time_prompt": dated.COLUMNS,
     "categories": categories.COLUMNS,

@@ -333,3 +333,20 @@ def test_damaged_spans_are_named(tmp_path: Path, loop: None) -> None:
     with pytest.raises(InputError, match=r"spans .*spans-00000\.parquet"):
         list(corpus.spans("202301", "train"))
     assert any("spans-00000.parquet" in problem for problem in check(Store(str(tmp_path)))[1])
+
+
+def test_a_share_of_the_spans_is_masked_and_the_others_stand_in_the_inputs(tmp_path: Path, loop: None) -> None:
+    """Which ones they are is decided by the text alone."""
+    lines = [{**documents(1)[0], "text": f"The mayor met Ada Stone in {1700 + n}."} for n in range(200)]
+    found = {}
+    for share in (1, 0.6):
+        rows = {"kind": "salient-spans", "tagger": "rules", "inputs": 40, "masked": share}
+        asked = recipe(
+            tmp_path / f"texts-{share}", lines, rows=rows, name=f"some-{share}", splits={"eval": 0, "tune": 0}
+        )
+        corpus = build.build(asked, str(tmp_path))
+        spans = [one for row in corpus.spans("202301", "train") for one in row]
+        found[share] = len(spans), sum(span.text.strip() == "Ada Stone" for span in spans)
+        assert {filled(*pair) for pair in pairs(corpus, "train")} <= {line["text"] for line in lines}
+    assert found[1] == (400, 200)
+    assert 210 < found[0.6][0] < 270 and 95 < found[0.6][1] < 145, "3 deviations around 240 and 120"

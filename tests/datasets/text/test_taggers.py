@@ -129,3 +129,13 @@ def test_a_pipeline_that_finds_nothing_is_refused(pipeline: Path, tmp_path: Path
         _ = SpacyTagger(pipeline=str(pipeline), as_of="201902", labels=("NORP",)).identity
     with pytest.raises(InputError, match=r"^tagger\.pipeline: en_nothing is neither an installed spaCy package"):
         _ = SpacyTagger(pipeline="en_nothing", as_of="201902").identity
+
+
+def test_the_last_word_of_a_name_may_tell_its_label() -> None:
+    names = [{"label": "GPE", "last": ["Bay"]}, {"label": "ORG", "last": ["Bank", "Steel"]}, {"label": "PERSON"}]
+    text = "In 1901 the clerk Ada Stone left Kalen Bank, then saw Bafin Bay."
+    ((_, plain),) = RulesTagger().tagged([text])
+    ((_, told),) = RulesTagger.model_validate({"names": names}).tagged([text])
+    assert [(one.begin, one.end) for one in plain] == [(one.begin, one.end) for one in told]
+    assert [one.label for one in told] == ["DATE", "PERSON", "ORG", "GPE"]
+    assert {one.label for one in plain} == {"DATE", "NAME"}

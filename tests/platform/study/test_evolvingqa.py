@@ -19,10 +19,8 @@ def test_initial_takes_the_steps_after_which_its_checkpoint_was_released() -> No
     assert sum(one.steps for one in made.tree.rounds.values()) == 204_240
 
 
-@pytest.mark.parametrize(("name", "months", "copies"), [("evolvingqa", 6, 2_500), ("evolvingqa-synthetic", 3, 93)])
-def test_every_method_trains_on_every_month_and_each_checkpoint_is_tuned_once(
-    name: str, months: int, copies: int
-) -> None:
+@pytest.mark.parametrize(("name", "months"), [("evolvingqa", 6), ("evolvingqa-synthetic", 3)])
+def test_every_method_trains_on_every_month_and_each_checkpoint_is_tuned_once_if_at_all(name: str, months: int) -> None:
     study = load(name)
     made = plan.make(study, None)
     start = study.model.as_of  # type: ignore[union-attr]
@@ -32,9 +30,8 @@ def test_every_method_trains_on_every_month_and_each_checkpoint_is_tuned_once(
         assert [*run.rounds] == labels and made.tree.rounds[run.rounds[start]].steps == 0
     tuned = [chain for chain in made.pending() if chain.is_side]
     checkpoints = {key for run in made.tree.runs for key in run.rounds.values()}
-    ways = {task.prepare.model_dump_json() for task in study.evaluations if task.prepare}
-    assert len(tuned) == len(ways) * len(checkpoints), "all sets are asked of one copy; a reader is another"
-    assert {made.tree.rounds[chain.keys[-1]].steps for chain in tuned} == {copies}
+    assert len(tuned) == (len(checkpoints) if name == "evolvingqa" else 0), "all sets are asked of one copy; or of none"
+    assert {made.tree.rounds[chain.keys[-1]].steps for chain in tuned} <= {2_500}
 
 
 def test_the_plan_says_what_is_trained_without_a_corpus_or_weights() -> None:

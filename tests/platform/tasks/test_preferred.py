@@ -51,6 +51,15 @@ def test_sums_means_and_priors_may_prefer_different_answers(tmp_path: Path) -> N
     }
 
 
+def test_answers_to_a_cloze_are_compared_as_spans_between_sentinels(tmp_path: Path) -> None:
+    spans = {name: f"<extra_id_0> {name}<extra_id_1>" for name in ("Oslo", "Bergen")}
+    known = scores(("q It is <extra_id_0>.", spans["Oslo"], -4, 2), ("q It is <extra_id_0>.", spans["Bergen"], -3, 2))
+    known |= scores(*(("It is <extra_id_0>.", span, -9, 2) for span in spans.values()))
+    task = TASK.model_copy(update={"as_cloze": "{asked} It is <extra_id_0>."})
+    found = measured(task, Prompter(continuations=known), kept(tmp_path, asked("1", "q", "Oslo", "Bergen")))
+    assert found["outdated", ""].value == 1 and found["updated", ""].predictions[0].text == "Bergen"
+
+
 def test_pairs_that_cannot_be_compared_are_counted_by_reason(tmp_path: Path) -> None:
     known = scores(("q", "Oslo", -4, 2), ("q", "Bergen", -5, 2), ("", "Oslo", -5, 2), ("", "Bergen", -9, 5))
     known["l", "Oslo"] = TOO_LONG

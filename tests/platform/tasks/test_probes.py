@@ -65,6 +65,13 @@ def test_the_question_is_asked_where_that_is_wanted(tmp_path: Path) -> None:
     assert found["left out: no question", ""].n == 1
 
 
+def test_a_question_may_be_asked_as_a_cloze_up_to_the_end_of_its_sentence(tmp_path: Path) -> None:
+    task = answers(form="question", as_cloze=f"{{asked}} It is {MASK}.")
+    said = Prompter(speech={f"Who is king? It is {MASK}.": "Ole. So it is"})
+    assert measured(task, said, kept(tmp_path, KING))["exact-match", ""].value == 1
+    assert "as_cloze" in answers(form="question").without_meaning() and "as_cloze" not in task.without_meaning()
+
+
 def test_probes_that_cannot_be_asked_are_counted_by_reason(tmp_path: Path) -> None:
     bad = [
         Example("1", "No mask here.", "x"),
@@ -205,6 +212,8 @@ def test_a_subset_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     ("settings", "line"),
     [
         ({"sets": [{"subset": "new"}, {"subset": "new"}]}, "sets: new is named twice"),
+        ({"form": "question", "as_cloze": "{asked} It is"}, "as_cloze must have {asked} and <extra_id_0> in it"),
+        ({"as_cloze": "{asked} It is <extra_id_0>."}, "form must be one of these"),
         ({"kind": "answer-ranks", "best": [5, 10]}, "best must be numbers from 1 on, 1 among them, got 5, 10"),
         ({"kind": "answer-ranks", "best": [0, 1]}, "best must be numbers from 1 on"),
     ],

@@ -41,8 +41,16 @@ def test_what_needs_files_is_named_at_once_with_commands_for_this_root(tmp_path:
 def test_a_model_that_another_study_trains_comes_with_that_studys_data(tmp_path: Path) -> None:
     found = of_study("evolvingqa-synthetic", tmp_path)
     assert not found.lost and found.study == "evolvingqa-synthetic-initial"
-    assert found.recipes["corpora/synthetic-encyclopedia-initial@1"] == "synthetic-encyclopedia-initial"
+    assert found.recipes["corpora/fact-wiki-initial@1"] == "fact-wiki-initial"
     assert any("the model of evolvingqa-synthetic-initial" in line for line in found.describe())
+
+
+def test_sets_are_built_where_only_the_model_of_the_other_study_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ticlm.platform.study.written.models.trained", lambda *_: f"{tmp_path}/rounds/1/model")
+    found = of_study("evolvingqa-synthetic", tmp_path)
+    assert not found.lost and not found.study and "examples/fact-wiki-gold@1" in found.recipes
 
 
 def test_a_study_names_the_recipes_of_what_its_tasks_read(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_a_study_without_the_block_has_no_tables_and_missing_ones_are_named() ->
     asked = ASKED.model_copy(update={"preferred": "choose", "gradients": GradientTasks(new="g", edited="h")})
     of = study({key: x for key, x in RIGHT.items() if key[0] == "new"}, asked=[asked])
     found = evolving_tables(wanted(Evolving, of))
-    assert found.files().keys() == {"scores"}
+    assert found.files().keys() == {"scores", "gains"}
     assert found.missing == (
         "evolving, INITIAL: no UNCHANGED (unchanged) at 202303, 202304",
         "evolving, INITIAL: no OUTDATED (edited) at 202303, 202304",

@@ -11,7 +11,7 @@ from parts import wanted
 
 from ticlm.platform.analysis.paired_bootstrap import mean_interval, paired
 from ticlm.platform.papers.evolvingqa.part import Evolving
-from ticlm.platform.papers.evolvingqa.scores import differences, scores
+from ticlm.platform.papers.evolvingqa.scores import differences, gains, scores
 from ticlm.platform.papers.evolvingqa.settings import Reader
 from ticlm.platform.papers.tic_lm.borrowed_reference import renamed
 from ticlm.platform.results.study_result import MethodResult, StudyResult
@@ -74,6 +74,22 @@ def test_outdated_and_updated_are_compared_over_the_same_answers() -> None:
     even = study(stale={("edited", "202303", "202303"): RIGHT["edited", "202303", "202303"]})
     (same, _) = differences(reader(even))
     assert same["difference"] == 0 and math.isnan(same["low"]) and math.isnan(same["high"])
+
+
+def test_what_a_method_learned_and_kept_is_paired_with_initial_by_question() -> None:
+    found = {one["set"]: one for one in gains(reader(study()))}
+    assert {one["row"] for one in found.values()} == {"full"}, "INITIAL has nothing to be compared with"
+    apart = [
+        after - before
+        for month in MONTHS
+        for before, after in zip(RIGHT["new", INITIAL, month], RIGHT["new", month, month], strict=True)
+    ]
+    new = found["NEW"]
+    assert (new["n"], new["months"]) == (20, 2) and new["difference"] == pytest.approx(0.15)
+    assert new["stderr"] == pytest.approx(np.std(apart, ddof=1) / math.sqrt(20))
+    assert (new["before"], new["after"]) == (pytest.approx(0.2), pytest.approx(0.35))
+    assert found["UNCHANGED"]["n"] == 10, "the same questions at both months"
+    assert found["OUTDATED"]["after"] == pytest.approx(0.45) and found["UPDATED"]["after"] == pytest.approx(0.45)
 
 
 def test_the_interval_is_that_of_a_bootstrap_of_the_units() -> None:

@@ -50,7 +50,8 @@ def test_every_table_of_a_block_is_there_and_those_of_the_sets_come_last(report:
     (name, block), (built_name, built) = section_of(report, "evolving").by_heading
     assert (name, built_name) == ("evolving", "How the sets were built")
     assert [table.title for table in block if table.main] == [
-        *("Exact match, %", "OUTDATED − UPDATED, exact match", "Preferred answers, %", "Time prompt: exact match, %")
+        *("Exact match, %", "OUTDATED − UPDATED, exact match", "Learned and kept: exact match, %"),
+        *("Preferred answers, %", "Time prompt: exact match, %"),
     ]
     assert [table.title for table in block if not table.main] == [
         *("F1, %", "OUTDATED − UPDATED, F1", "Exact match by category of the answer, %"),
@@ -189,7 +190,7 @@ def test_without_any_right_answer_no_row_is_called_best_nor_as_outdated_as_updat
 def test_the_files_and_the_json_hold_every_frame(report: Report, tmp_path: Path) -> None:
     write(report, tmp_path)
     found = {path.name for path in tmp_path.glob("evolving_*.csv")}
-    assert found == {f"{name}.csv" for name in part_of(report, "EvolvingQA").files()} and len(found) == 12
+    assert found == {f"{name}.csv" for name in part_of(report, "EvolvingQA").files()} and len(found) == 13
     rows = list(csv.DictReader((tmp_path / "evolving_scores.csv").open()))
     assert {row["set"] for row in rows} == {"UNCHANGED", "NEW", "OUTDATED", "UPDATED"} and rows[0]["n"] == "10"
     told = json.loads(as_json(report))
