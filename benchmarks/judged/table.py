@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import sqrt
 
 from benchmarks.judged.sample import JudgedQuestion
 from benchmarks.judged.verdicts import POINTS, Verdicts
+
+from ticlm.datasets.generation.agreement import agreement
 
 Z = 1.959964
 
@@ -22,10 +25,7 @@ def wilson(right: int, n: int) -> tuple[float, float]:
 
 def kappa(one: Sequence[bool], other: Sequence[bool]) -> float | None:
     """Return Cohen's kappa of two readers of the same questions; None where chance alone would agree on all."""
-    n = len(one)
-    same = sum(a == b for a, b in zip(one, other, strict=True)) / n
-    chance = sum((one.count(value) / n) * (other.count(value) / n) for value in (True, False))
-    return None if chance == 1 else (same - chance) / (1 - chance)
+    return agreement(Counter(zip(one, other, strict=True))).kappa
 
 
 def lines(questions: Sequence[JudgedQuestion], readers: Sequence[Verdicts]) -> Iterator[str]:

@@ -25,8 +25,9 @@ from ticlm.datasets.examples.placing import period_of
 from ticlm.datasets.generation.asked_again import UNCHANGED, AskedAgain
 from ticlm.datasets.generation.calls import PromptCalls
 from ticlm.datasets.generation.filters import Judges, QuestionFilters, QuestionMaker
+from ticlm.datasets.generation.judges import AnyJudges, each, identities
 from ticlm.datasets.generation.judging import JudgeVotes
-from ticlm.datasets.generation.passages import ANSWER_IN, Draft, QuestionKind, as_example, open_changes
+from ticlm.datasets.generation.passages import ANSWER_IN, QuestionKind, as_examples, open_changes
 from ticlm.datasets.generation.prompts import month, read_prompts
 from ticlm.datasets.generation.writing import ModelWriter, Months, QuestionWriter, RulesWriter
 from ticlm.datasets.io.documents import Input
@@ -72,8 +73,8 @@ class EvolvingQuestions(Settings, version=3):
     """The chat model that writes the questions; by default rules write them."""
     rules: Literal["strict", "wide", "plain"] = "strict"
     """Rules that write without `chat`: about sentences that stand alone, these with numbers too, or all sentences."""
-    judge: AnyChat | None = None
-    """The chat model that judges them; by default `chat`."""
+    judge: AnyJudges | None = None
+    """The chat model that judges them, or a list of different ones, whose votes decide together; by default `chat`."""
     prompts: str = ""
     """YAML file with prompts of one's own, in the place of `datasets/generation/prompts.yaml`."""
     temperature: float = Field(0.0, ge=0)
@@ -127,7 +128,7 @@ class EvolvingQuestions(Settings, version=3):
                 "changes": open_changes(self.changes).info.recipe,
                 "tagger": self.tagger.identity,
                 "chat": None if self.chat is None else self.chat.identity,
-                "judge": None if self.judge is None else self.judge.identity,
+                "judge": identities(self.judge),
                 "prompts": read_prompts(self.prompts)[1] if self.chat is not None else "",
                 "limits": ChatLimits(),
             }
@@ -136,7 +137,7 @@ class EvolvingQuestions(Settings, version=3):
     @property
     def external_inputs(self) -> tuple[str, ...]:
         """Return a line for each model from outside the timeline, and the lines of the changes."""
-        told = [one.external_inputs for one in (self.tagger, self.chat, self.judge) if one is not None]
+        told = [one.external_inputs for one in (self.tagger, self.chat, *each(self.judge)) if one is not None]
         return tuple(dict.fromkeys([*open_changes(self.changes).info.external_inputs, *filter(None, told)]))
 
     def inputs(self) -> list[Input]:
@@ -196,7 +197,7 @@ class EvolvingQuestions(Settings, version=3):
         judges = None
         if calls is not None and self.chat is not None:
             writer = ModelWriter(calls, self.chat, self.temperature, context.seed, self.difficulty, self.again)
-            judges = Judges(calls, self.judge or self.chat, self.votes)
+            judges = Judges(calls, each(self.judge) or (self.chat,), self.votes)
         return QuestionMaker(tag, writer, judges, self.filters, self.per_article, context.seed)
 
 
@@ -253,7 +254,7 @@ class _Making:
         account.read["passages"] += lost
         account.drop("passages", UNREAD, lost)
         begun.steps += account.steps(name)
-        begun.subsets[name] = _examples(drafts, label)
+        begun.subsets[name] = as_examples(drafts, label)
         types = Counter(one.about.get(TYPE, "unknown") for one in begun.subsets[name])
         begun.statistics[f"answer types of {name}"] = dict(sorted(types.items()))
         within = sum(ANSWER_IN in one.about for one in begun.subsets[name])
@@ -290,11 +291,3 @@ class _Tagging:
 def _on_side(train: bool, share: float, seed: int, row: Example) -> bool:
     """Return whether an article is on the side for training, or on the other; all its questions are on one side."""
     return (hash64(f"train\0{seed}\0{row.about['article']}") < share * 2**64) == train
-
-
-def _examples(drafts: Sequence[Draft], label: str) -> list[Example]:
-    numbers, found = Counter[str](), []
-    for draft in drafts:
-        found.append(as_example(draft, numbers[draft.passage.id], label))
-        numbers[draft.passage.id] += 1
-    return found

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ticlm.datasets.generation.agreement import KEPT, VERDICTS
 from ticlm.datasets.llm.asking import Asker
 from ticlm.datasets.llm.chat import ChatModel, ChatRequest
 from ticlm.datasets.llm.prompts import Prompt
@@ -21,6 +22,10 @@ class PromptCalls:
     tokens: Counter[str] = field(default_factory=Counter)
     judged: Counter[str] = field(default_factory=Counter)
     """Votes and decisions of the judges, by prompt."""
+    kept: Counter[str] = field(default_factory=Counter)
+    """What each of several judges would keep, by prompt and judge."""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """The verdicts of several judges on the same question, by prompt and verdicts."""
     unreadable: Counter[str] = field(default_factory=Counter)
     """Replies to prompts for questions that cannot be read, by prompt and reason."""
 
@@ -39,7 +44,9 @@ class PromptCalls:
         """Return the counts by name, for a period's statistics, and begin anew."""
         found = {
             **{"calls by prompt": self.calls, "tokens by prompt": self.tokens, "judges": self.judged},
+            **{KEPT: self.kept, VERDICTS: self.verdicts},
             "replies that cannot be read": self.unreadable,
         }
-        self.calls, self.tokens, self.judged, self.unreadable = (Counter[str]() for _ in range(4))
+        self.calls, self.tokens, self.judged = (Counter[str]() for _ in range(3))
+        self.kept, self.verdicts, self.unreadable = (Counter[str]() for _ in range(3))
         return {name: dict(sorted(counts.items())) for name, counts in found.items() if counts}

@@ -15,7 +15,7 @@ from ticlm.core.fingerprint import hash64
 from ticlm.core.settings import Settings
 from ticlm.datasets.generation import answers
 from ticlm.datasets.generation.calls import PromptCalls
-from ticlm.datasets.generation.judging import JudgeVotes, Verdict, judged
+from ticlm.datasets.generation.judging import KEEPS, JudgeVotes, Verdict, judged
 from ticlm.datasets.generation.passages import ArticlePassage, Draft, QuestionKind, TaggedText
 from ticlm.datasets.generation.prompts import one_line
 from ticlm.datasets.generation.rules import SAME
@@ -80,15 +80,15 @@ class Account:
 
 @dataclass(frozen=True)
 class Judges:
-    """The model that judges, what asks it, and how its votes decide."""
+    """The models that judge, what asks them, and how their votes decide."""
 
     calls: PromptCalls
-    chat: ChatModel
+    chats: tuple[ChatModel, ...]
     votes: JudgeVotes
 
     def ask(self, name: str, slots: Sequence[Mapping[str, str]]) -> list[Verdict]:
         """Return the verdicts on a prompt for each set of slots."""
-        return judged(self.calls, self.chat, self.votes, name, slots)
+        return judged(self.calls, self.chats, self.votes, name, slots)
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class QuestionMaker:
         pairs = [draft for draft in drafts if len(draft.answers) == 2]
         account.read["equivalent"] += len(pairs)
         slots = [dict(zip(("first", "second"), draft.answers, strict=True)) for draft in pairs]
-        lost = _lost(judges.ask("equivalent", slots), "false", EQUIVALENT) if pairs else []
+        lost = _lost(judges.ask("equivalent", slots), KEEPS["equivalent"], EQUIVALENT) if pairs else []
         return _left(drafts, pairs, lost, "equivalent", account)
 
     def _supported(self, drafts: Sequence[Draft], judges: Judges, account: Account) -> list[Draft]:
@@ -219,7 +219,7 @@ class QuestionMaker:
                 }
                 for draft in left
             ]
-            lost = _lost(judges.ask("supported", slots), "true", UNSUPPORTED) if left else []
+            lost = _lost(judges.ask("supported", slots), KEEPS["supported"], UNSUPPORTED) if left else []
             left = _left(left, left, lost, "supported", account)
         return left
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -104,6 +106,15 @@ def as_example(draft: Draft, number: int, label: str) -> Example:
         outdated=draft.answers[:-1],
         about=about,
     )
+
+
+def as_examples(drafts: Sequence[Draft], label: str) -> list[Example]:
+    """Return questions as Examples of a period, numbered within their passages."""
+    numbers, found = Counter[str](), []
+    for draft in drafts:
+        found.append(as_example(draft, numbers[draft.passage.id], label))
+        numbers[draft.passage.id] += 1
+    return found
 
 
 def masked_form(passage: ArticlePassage) -> tuple[str, str]:

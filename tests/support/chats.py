@@ -40,6 +40,11 @@ def always_a(messages: Sequence[Mapping[str, str]], seed: int) -> str:
     return "(A)" if "(A)" in messages[-1]["content"] else deterministic(messages, seed)
 
 
+def yes(messages: Sequence[Mapping[str, str]], seed: int) -> str:
+    """Agree with everything."""
+    return "True"
+
+
 def clerk(messages: Sequence[Mapping[str, str]], seed: int) -> str:
     """Answer every prompt about mayors, and about nothing else."""
     text = messages[-1]["content"]

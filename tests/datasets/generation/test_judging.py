@@ -32,7 +32,7 @@ def verdicts(folder: Path, said: dict[tuple[str, int], str], how: JudgeVotes) ->
     with Journal(str(folder / "new.jsonl")) as journal:
         calls = PromptCalls(Asker(journal, ChatLimits()), read_prompts("")[0])
         recorded = RecordedChat(path=str(folder / "gpt.jsonl"), of=GPT)
-        return judged(calls, recorded, how, "equivalent", [{"first": "28", "second": "Twenty-Eight"}]), calls
+        return judged(calls, [recorded], how, "equivalent", [{"first": "28", "second": "Twenty-Eight"}]), calls
 
 
 def test_the_papers_judge_is_asked_word_for_word_in_both_orders_and_with_every_seed(tmp_path: Path) -> None:
