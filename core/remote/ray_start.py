@@ -19,6 +19,9 @@ from ticlm.core.signals import keeping_sigterm
 QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 PATIENCE_S = 60.0
 STARTS = 3
+TOO_SLOW = "timed out during startup"
+"""In the error of a node that was not there after 30 s, a limit of Ray's that nothing sets: a busy machine may need it
+twice."""
 TOKEN_FILE = "~/.ray/auth_token"
 TOKEN_VARIABLES = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 TOKEN_PLACES = f"RAY_AUTH_TOKEN, the file that RAY_AUTH_TOKEN_PATH names, and {TOKEN_FILE}"
@@ -84,17 +87,27 @@ def cores() -> int:
 
 
 def started(cpus: int | None = None, dashboard: bool = False) -> Any:
-    """Start a Ray of our own on this machine, with so many CPUs; by default those that this process may use. Raises
-    RunError, in one line, if it does not come up."""
+    """Start a Ray of our own on this machine, with so many CPUs; by default those that this process may use. A start
+    that was too slow is tried once more. Raises RunError, in one line, if it does not come up."""
     import ray
 
     make_token()
     if cpus is None and cores() < (os.cpu_count() or 1):
         cpus = cores()  # Ray heeds the quota of a container by itself, and counts cores that this process is kept off
-    try:
+
+    def start() -> Any:
         with keeping_sigterm():
             return ray.init(address="local", num_cpus=cpus, include_dashboard=dashboard, **QUIET, **arguments())
-    except Exception as error:  # Ray raises a bare Exception when one of its processes does not answer in time
+
+    try:
+        try:
+            return start()
+        except Exception as error:  # Ray raises a bare Exception when one of its processes does not answer in time
+            if TOO_SLOW not in str(error):
+                raise
+            ray.shutdown()
+            return start()  # what is left of the first one ends with this process
+    except Exception as error:
         ray.shutdown()
         raise RunError(
             f"Ray did not start on this machine ({_told(error)}); run the same command again when the machine is less "

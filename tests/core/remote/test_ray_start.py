@@ -260,3 +260,24 @@ def test_a_ray_that_neither_starts_nor_can_be_joined_is_one_line(
         door()
     assert str(caught.value).startswith(line) and "\n" not in str(caught.value)
     assert caught.value.exit_code == (2 if address else 1)
+
+
+def test_a_ray_that_was_too_slow_is_started_once_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import ray
+
+    errors = [Exception("The current node timed out during startup. This could happen because …")]
+    stopped: list[int] = []
+
+    def init(**_: Any) -> str:
+        if errors:
+            raise errors.pop()
+        return "a Ray"
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.setattr(ray, "shutdown", lambda: stopped.append(1))
+    assert ray_start.started(1) == "a Ray" and stopped == [1]
+    errors += [Exception("no room"), Exception("never asked for")]
+    with pytest.raises(TiclmError, match="never asked for"):
+        ray_start.started(1)
+    assert len(errors) == 1, "another error is told at once"

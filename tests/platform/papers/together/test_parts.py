@@ -109,11 +109,11 @@ def test_parts_of_several_studies_are_one() -> None:
     [
         (
             [{"kind": "fuarr"}],
-            "tables.0: no kind 'fuarr' (did you mean fuar?); there are fuar, probes, evolving, temporalwiki, claims, kept",
+            "tables.0: no kind 'fuarr' (did you mean fuar?); there are fuar, probes, evolving, temporalwiki, claims",
         ),
         (
             [{"name": "x"}],
-            "tables.0: kind is required; there are fuar, probes, evolving, temporalwiki, claims, kept, says, and module:Class",
+            "evolving, temporalwiki, claims, kept, says, and module:Class",
         ),
         ([3], "tables.0: must be a mapping of settings, got 3"),
         ([{"kind": "mine_tables:Mine"}], "tables.mine.task: no evaluation wiki-qa; there are perplexity@1"),
