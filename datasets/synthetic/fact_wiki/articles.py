@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from ticlm.datasets.synthetic.fact_wiki.words import Given, WikiRelation, words
+from ticlm.datasets.synthetic.fact_wiki.words import WikiRelation, words
+from ticlm.datasets.synthetic.fact_world.words import Names
 
 Fate = Literal["standing", "stub", "edited", "begun"]
 FATES: tuple[Fate, ...] = ("standing", "stub", "edited", "begun")
@@ -40,7 +41,7 @@ def subjects(seed: int, counts: dict[Fate, int], months: int) -> list[WikiSubjec
     """Return the subjects of all articles. Those that are edited are edited in one month, and others begin in one, by
     turns; an edit replaces the object of one fact and adds another fact."""
     rng = Random(f"{seed}/fact-wiki")
-    names = Given(rng)
+    names = Names(rng, words().names)
     pools = {kind: [names.next(kind) for _ in range(count)] for kind, count in words().pools.items()}
     pools |= {kind: [f"{n}" for n in range(low, high + 1)] for kind, (low, high) in _ranges().items()}
     kinds = [*dict.fromkeys(relation.subject for relation in words().relations)]

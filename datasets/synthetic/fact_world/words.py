@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from random import Random
@@ -56,10 +57,11 @@ def words() -> FactWords:
 
 
 class Names:
-    """Names of things, none of them given twice."""
+    """Names of things, none of them given twice. `endings` are those of each kind of thing, by default this world's."""
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, endings: Mapping[str, Words] | None = None) -> None:
         self._rng, self._given = rng, set[str]()
+        self._endings = words().names if endings is None else endings
 
     def next(self, kind: str) -> str:
         """Return a name of a thing of this kind that no other thing has."""
@@ -71,5 +73,5 @@ class Names:
     def _made(self, kind: str) -> str:
         rng, syllables = self._rng, words().syllables
         stems = [rng.choice(syllables.first) + rng.choice(syllables.middle) for _ in range(1 + (kind == "person"))]
-        stems[-1] += rng.choice(words().names[kind])
+        stems[-1] += rng.choice(self._endings[kind])
         return " ".join(stem[0].upper() + stem[1:] for stem in stems)

@@ -22,9 +22,8 @@ LEAST = 3
 WHAT = (
     "Scores are in percent, below them the standard error over probes. The first row is the first checkpoint, from "
     "which all methods start (of several first models, the mean); the others are at the last one. Bold is the best of "
-    "a column. Where all answers are "
-    "wrong, or all are right, the one-sided bound of 95 % stands in the place of an error of 0. Charts have a mark for "
-    "each checkpoint, those inside a round too."
+    "a column. Where all answers are wrong, or all are right, the one-sided bound of 95 % stands in the place of an "
+    "error of 0. Charts have a mark for each checkpoint, those inside a round too."
 )
 NAMES = {"exact-match": "EM", "f1": "F1", "accuracy": "accuracy", "rouge-l": "ROUGE-L"}
 
