@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from math import sqrt
 
 from benchmarks.judged.sample import JudgedQuestion
 from benchmarks.judged.verdicts import POINTS, Verdicts
 
 from ticlm.datasets.generation.agreement import agreement
-
-Z = 1.959964
-
-
-def wilson(right: int, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share by Wilson's score."""
-    if not n:
-        return 0.0, 1.0
-    share, rest = right / n, Z * Z / n
-    middle, half = share + rest / 2, Z * sqrt(share * (1 - share) / n + rest / (4 * n))
-    return max(0.0, (middle - half) / (1 + rest)), min(1.0, (middle + half) / (1 + rest))
+from ticlm.platform.analysis.intervals import wilson
 
 
 def kappa(one: Sequence[bool], other: Sequence[bool]) -> float | None:
@@ -62,7 +51,7 @@ def _row(name: str, numbers: Sequence[int], readers: Sequence[Verdicts]) -> str:
         counts.append(sum(not any(reader[n] for reader in readers) for n in numbers))
     cells = []
     for right in counts:
-        low, high = wilson(right, len(numbers))
+        low, high = wilson(right / len(numbers), len(numbers))
         cells.append(f"{right / len(numbers):.3f} ({low:.3f}–{high:.3f})")
     return f"{name[:28]:<28}{len(numbers):>5}" + "".join(f"{cell:>22}" for cell in cells)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.core.periods import span
+from ticlm.platform.analysis.intervals import quantile
 from ticlm.platform.results.study_result import StudyResult
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Place = tuple[str, str]
 """Trained period of a checkpoint, and period on which it is scored."""
-TABLE = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-"""Quantiles of Student's t at 97.5 % for 1, 2, … degrees of freedom."""
 FEWEST = 3
 """Cells from which an error is that of a mean over cells; of fewer, a deviation says nothing."""
 
@@ -44,12 +43,6 @@ class Change:
     def is_sure(self) -> bool:
         """Whether its 95 % interval leaves out 0: two standard errors of many cells, but 4.3 of three."""
         return self.freedom > 0 and abs(self.value) > quantile(self.freedom) * self.stderr
-
-
-def quantile(freedom: int) -> float:
-    """Return how many standard errors a 95 % interval reaches to either side with so many degrees of freedom: Student's
-    t from a table, and within .5 % from 11 on."""
-    return TABLE[freedom - 1] if freedom <= len(TABLE) else 1.96 + 2.6 / freedom
 
 
 class BaseDifferences:

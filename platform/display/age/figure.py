@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from ticlm.platform.analysis.age.ages import ModelAge
 from ticlm.platform.analysis.age.changes import month_text
+from ticlm.platform.analysis.intervals import wilson
 from ticlm.platform.display.age.verdict import UNKNOWN, clock_text, edge_text
 from ticlm.platform.display.charts import Axis, Chart, Series
 from ticlm.platform.display.palette import GREY
@@ -20,8 +20,6 @@ PER_POINT = 20
 """Changes that half of the points have at least: with fewer, an interval is 40 percent wide."""
 MOST = 30
 """Most points: more of them hide what they show in their noise."""
-Z = 1.959964
-"""Two-sided quantile of a normal distribution at 95 %."""
 EDGE, CLAIMED, CLOCK = "#c2456f", "#1f6f43", "#8a5cc2"
 
 
@@ -43,12 +41,6 @@ def chart(age: ModelAge, study: str) -> Chart:
         study=study,
         figure=("age", study, age.model),
     )
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share of n outcomes (Wilson's score interval)."""
-    middle, reach = share + Z**2 / (2 * n), Z * math.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-    return (middle - reach) / (1 + Z**2 / n), (middle + reach) / (1 + Z**2 / n)
 
 
 def _bins(months: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ticlm.platform.analysis.kept.losses import quantile
+from ticlm.platform.analysis.intervals import quantile
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.probe_scores import ScoreReader
 from ticlm.platform.display.claims.settings import BASE, Claim, ClaimsRequest

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from benchmarks.judged.sample import JudgedQuestion, form, read, write
-from benchmarks.judged.table import kappa, lines, wilson
+from benchmarks.judged.table import kappa, lines
 from benchmarks.judged.verdicts import read as read_verdicts
 from benchmarks.judged.verdicts import record
+
+from ticlm.platform.analysis.intervals import wilson
 
 
 def judged(n: int, kind: str) -> JudgedQuestion:
@@ -26,8 +28,8 @@ def judged(n: int, kind: str) -> JudgedQuestion:
 
 
 def test_wilsons_interval_and_kappa_are_those_of_the_books() -> None:
-    assert [round(one, 4) for one in wilson(9, 10)] == [0.5958, 0.9821]  # of statsmodels' proportion_confint
-    assert wilson(0, 0) == (0.0, 1.0) and wilson(5, 5)[1] == 1.0
+    assert [round(one, 4) for one in wilson(0.9, 10)] == [0.5958, 0.9821]  # of statsmodels' proportion_confint
+    assert wilson(0, 0) == (0.0, 1.0) and wilson(1, 5)[1] == 1.0
     first = [True] * 20 + [True] * 5 + [False] * 10 + [False] * 15
     other = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
     assert kappa(first, other) == pytest.approx(0.4)  # Cohen's own kind of table: .7 agree, .5 by chance

@@ -12,7 +12,8 @@ import pytest
 from factsets import cell
 from probesets import result
 
-from ticlm.platform.analysis.kept.losses import Change, quantile
+from ticlm.platform.analysis.intervals import quantile
+from ticlm.platform.analysis.kept.losses import Change
 from ticlm.platform.analysis.kept.numbers import KeptNumbers
 from ticlm.platform.display.kept.part import Kept
 from ticlm.platform.results.dated_changes import COLUMNS as CHANGES
