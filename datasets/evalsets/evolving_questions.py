@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,15 +18,15 @@ from ticlm.core.extras import Extra
 from ticlm.core.fingerprint import hash64
 from ticlm.core.reading.in_root import InRoot
 from ticlm.core.settings import Settings
-from ticlm.datasets.examples.answer_types import TYPE
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
 from ticlm.datasets.examples.placing import period_of
 from ticlm.datasets.generation.asked_again import UNCHANGED, AskedAgain
 from ticlm.datasets.generation.calls import PromptCalls
-from ticlm.datasets.generation.filters import Judges, QuestionFilters, QuestionMaker
+from ticlm.datasets.generation.difficulty import ArticleNames
+from ticlm.datasets.generation.filters import Judges, QuestionFilters, QuestionMaker, count_kept
 from ticlm.datasets.generation.judges import AnyJudges, each, identities
 from ticlm.datasets.generation.judging import JudgeVotes
-from ticlm.datasets.generation.passages import ANSWER_IN, QuestionKind, as_examples, open_changes
+from ticlm.datasets.generation.passages import QuestionKind, as_examples, open_changes
 from ticlm.datasets.generation.prompts import month, read_prompts
 from ticlm.datasets.generation.writing import ModelWriter, Months, QuestionWriter, RulesWriter
 from ticlm.datasets.io.documents import Input
@@ -57,7 +56,7 @@ class QuestionCounts(Settings):
     """Questions about other unchanged articles to fine-tune on. The paper has 80,000."""
 
 
-class EvolvingQuestions(Settings, version=3):
+class EvolvingQuestions(Settings, version=4):
     """Questions about the changes of a wiki, with their answers before and after (EvolvingQA).
 
     The first period has `unchanged` and `unchanged-train`, which share no article; every later one `new` and `edited`.
@@ -86,7 +85,7 @@ class EvolvingQuestions(Settings, version=3):
     votes: JudgeVotes = JudgeVotes()
     """The seeds of the judges, and how their votes decide."""
     filters: QuestionFilters = QuestionFilters()
-    """What rules leave out."""
+    """What rules leave out, and how difficult the questions are that are kept."""
     counts: QuestionCounts = QuestionCounts()
     """Largest numbers of questions; by default as many as there are."""
     per_article: int = Field(4, gt=0)
@@ -163,9 +162,10 @@ class EvolvingQuestions(Settings, version=3):
                 asker = Asker(stack.enter_context(Journal(record_of(self.limits, context.store))), self.limits)
             calls = None if asker is None else PromptCalls(asker, read_prompts(self.prompts)[0])
             making = _Making(self, changes, self._maker(context, stack, calls))
-            again = AskedAgain(changes)
+            again, left = AskedAgain(changes), len(context.built)
             for before, label in zip([labels[0], *labels], labels):
                 again.until(label)
+                making.read(label)
                 if label in context.built:
                     if label == labels[0]:
                         again.take(Examples.open(context.store.uri(), complete=False), label)
@@ -181,10 +181,14 @@ class EvolvingQuestions(Settings, version=3):
                 begun.statistics.update(calls.statistics() if calls is not None else {})
                 if asker is not None:
                     context.progress(f"{label}: chat models: {asker.costs}")
+                left += sum(map(len, begun.subsets.values()))
+                self.filters.check_left(left, begun.steps)
                 if not begun.subsets:  # no record of the period will hold its counts
                     context.steps[:] = Step.sum([context.steps, begun.steps])
                 else:
-                    yield begun.draft(label, [entry.path for entry in context.inputs if f"/{label}/" in entry.path])
+                    read = labels[: labels.index(label) + 1]  # names are counted in earlier passages too
+                    paths_read = [one.path for one in context.inputs if any(f"/{at}/" in one.path for at in read)]
+                    yield begun.draft(label, paths_read)
 
     def _maker(self, context: BuildContext, stack: ExitStack, calls: PromptCalls | None) -> QuestionMaker:
         workers = stack.enter_context(context.executor.workers(_Tagging, (self.tagger,), TAGGERS))
@@ -198,7 +202,7 @@ class EvolvingQuestions(Settings, version=3):
         if calls is not None and self.chat is not None:
             writer = ModelWriter(calls, self.chat, self.temperature, context.seed, self.difficulty, self.again)
             judges = Judges(calls, each(self.judge) or (self.chat,), self.votes)
-        return QuestionMaker(tag, writer, judges, self.filters, self.per_article, context.seed)
+        return QuestionMaker(tag, writer, judges, self.filters, self.per_article, context.seed, ArticleNames())
 
 
 @dataclass
@@ -220,6 +224,12 @@ class _Making:
     settings: EvolvingQuestions
     changes: Examples
     maker: QuestionMaker
+
+    def read(self, label: str) -> None:
+        """Read the passages of a month, in which names are counted: those of later months are not read yet."""
+        for subset in ROWS.values():
+            if subset in self.changes.periods[label].subsets:
+                self.maker.names.add(self.changes.read(label, subset))
 
     def first(self, label: str) -> _BegunQuestions:
         """Return the questions about what is unchanged, in two subsets without a common article."""
@@ -255,10 +265,7 @@ class _Making:
         account.drop("passages", UNREAD, lost)
         begun.steps += account.steps(name)
         begun.subsets[name] = as_examples(drafts, label)
-        types = Counter(one.about.get(TYPE, "unknown") for one in begun.subsets[name])
-        begun.statistics[f"answer types of {name}"] = dict(sorted(types.items()))
-        within = sum(ANSWER_IN in one.about for one in begun.subsets[name])
-        begun.statistics.setdefault("answers in their question", {})[name] = within
+        count_kept(begun.statistics, name, drafts)
 
     def _rows(self, label: str, subset: str, chosen: Callable[[Example], bool]) -> tuple[list[Example], int]:
         """Return the passages that are looked at, and the number of the others."""

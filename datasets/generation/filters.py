@@ -12,9 +12,9 @@ from pydantic import Field
 from ticlm.core.accounting import Step
 from ticlm.core.examples import Example
 from ticlm.core.fingerprint import hash64
-from ticlm.core.settings import Settings
-from ticlm.datasets.generation import answers
+from ticlm.datasets.generation import answers, difficulty
 from ticlm.datasets.generation.calls import PromptCalls
+from ticlm.datasets.generation.difficulty import ArticleNames, DifficultyRanges
 from ticlm.datasets.generation.judging import KEEPS, JudgeVotes, Verdict, judged
 from ticlm.datasets.generation.passages import ArticlePassage, Draft, QuestionKind, TaggedText
 from ticlm.datasets.generation.prompts import one_line
@@ -44,7 +44,7 @@ STEPS = ("passages", "questions", "answers", "equivalent", "supported", "chosen"
 """The steps in their order, as they are counted."""
 
 
-class QuestionFilters(Settings):
+class QuestionFilters(DifficultyRanges):
     """Which passages and questions are left out by rules, beyond those without entities and without a change."""
 
     answer_in_question: Literal["keep", "drop"] = "keep"
@@ -54,7 +54,8 @@ class QuestionFilters(Settings):
     """Most characters of a passage; longer ones are left out. The paper's model reads 4,096 tokens: an instruction, two
     passages and their entities. Null leaves out none."""
     max_overlap: float | None = Field(None, ge=0, le=1)
-    """Largest share of a question's words that may stand in its passage, to leave out easy ones; by default any."""
+    """Largest share of a question's words that may stand in its passage, to leave out easy ones; by default any.
+    `overlap` is the same with a lower end, but leaves out questions without content words too."""
 
 
 @dataclass
@@ -104,6 +105,8 @@ class QuestionMaker:
     filters: QuestionFilters
     per_article: int
     seed: int
+    names: ArticleNames
+    """How many articles have a name, up to the month of the questions."""
 
     def place(self, row: Example) -> int:
         """Return the place of a passage in the order in which passages are taken."""
@@ -186,11 +189,16 @@ class QuestionMaker:
         return found
 
     def _usable(self, drafts: Sequence[Draft], account: Account) -> list[Draft]:
-        """Return the questions whose answers are different entities, in the words of their passages."""
+        """Return the questions whose answers are different entities, in the words of their passages, and that are as
+        difficult as they should be."""
         found = []
         account.read["answers"] += len(drafts)
         for draft in drafts:
             outcome = compared(draft, self.filters)
+            if not isinstance(outcome, str):
+                given = (outcome.question, outcome.answers[-1], outcome.passage)
+                outcome = replace(outcome, measures=difficulty.of_question(*given, self.names))
+                outcome = self.filters.beyond(outcome.measures) or outcome
             if isinstance(outcome, str):
                 account.drop("answers", outcome)
             else:
@@ -222,6 +230,15 @@ class QuestionMaker:
             lost = _lost(judges.ask("supported", slots), KEEPS["supported"], UNSUPPORTED) if left else []
             left = _left(left, left, lost, "supported", account)
         return left
+
+
+def count_kept(statistics: dict[str, dict[str, int]], name: str, drafts: Sequence[Draft]) -> None:
+    """Add to the statistics of a month what is known of the questions of a subset."""
+    types = Counter((draft.types[-1] if draft.types else "") or "unknown" for draft in drafts)
+    statistics[f"answer types of {name}"] = dict(sorted(types.items()))
+    statistics.setdefault("answers in their question", {})[name] = sum(draft.in_question for draft in drafts)
+    for measure, counts in difficulty.distribution([draft.measures for draft in drafts]).items():
+        statistics[f"{measure.replace('_', ' ')} of {name}"] = counts
 
 
 def compared(draft: Draft, filters: QuestionFilters) -> Draft | str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ticlm.core.errors import InputError
@@ -17,6 +17,8 @@ from ticlm.datasets.text.spans import MOST, Span, mask
 QuestionKind = Literal["edited", "new", "unchanged"]
 ANSWER_IN = "answer-in"
 """Field of `Example.about` that says where else the answer stands: in the "question"."""
+DIFFICULTY = "difficulty"
+"""Field of `Example.about` with the measures of a question (difficulty.py), as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class Draft:
     types: tuple[str, ...] = ()
     in_question: bool = False
     """Whether one of the answers stands in the question."""
+    measures: Mapping[str, float] = field(default_factory=dict)
+    """How difficult it is (difficulty.of_question), once it is measured."""
 
 
 def open_changes(uri: str) -> Examples:
@@ -94,6 +98,7 @@ def as_example(draft: Draft, number: int, label: str) -> Example:
         **({TYPE: draft.types[-1]} if draft.types and draft.types[-1] else {}),
         "entities": json.dumps(passage.now.entities, ensure_ascii=False),
         **({ANSWER_IN: "question"} if draft.in_question else {}),
+        **({DIFFICULTY: json.dumps(dict(draft.measures))} if draft.measures else {}),
         "input": masked,
         "target": target,
         "month": label,

@@ -20,6 +20,7 @@ from ticlm.datasets.evalsets import recipe as recipes
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.generation import filters, rules
 from ticlm.datasets.generation.asked_again import NOT_THE_SAME
+from ticlm.datasets.generation.difficulty import outside
 from ticlm.datasets.generation.prompts import read_prompts
 from ticlm.datasets.generation.stand_in import deterministic
 from ticlm.datasets.llm.asking import BudgetUsedUp
@@ -178,6 +179,28 @@ def test_one_article_has_only_so_many_questions(tmp_path: Path) -> None:
     assert sum(beyond.values()) == 6 and beyond.keys() <= {filters.CROWDED, filters.TWICE}
     every = build(tmp_path, root="every", per_article=99)
     assert dropped(every, "202303", "new") == {filters.TWICE: 1}
+
+
+def difficulty(made: Examples, label: str, subset: str) -> list[Any]:
+    return [json.loads(one.about["difficulty"]) for one in made.read(label, subset)]
+
+
+def test_questions_of_rules_and_of_models_are_measured_alike_and_kept_within_ranges(tmp_path: Path) -> None:
+    ruled, written = build(tmp_path), build(tmp_path, root="written", **CHAT)
+    alike = {"overlap": 1.0, "distance": 1, "mentions": 1}  # … Brenford is Carla Dunn
+    new, edited = ([alike | {"popularity": n, "subject_popularity": m}] for n, m in ((2, 1), (1, 2)))
+    for made in (ruled, written):
+        assert (difficulty(made, "202303", "new"), difficulty(made, "202303", "edited")) == (new, edited)
+        town = {one["popularity"] for one in difficulty(made, "202302", "unchanged")}
+        assert town == {len(TOWNS)}, "Ada Stone, who is mayor of all towns, and of no later month"
+    assert ruled.periods["202303"].statistics["distance of new"]["1"] == 1
+    popular = build(tmp_path, root="popular", filters={"popularity": [2, None]})
+    assert asked(popular, "202303", "new") == asked(ruled, "202303", "new") and not asked(popular, "202303", "edited")
+    assert dropped(popular, "202303", "edited")[outside("popularity")] == 1
+    with pytest.raises(
+        InputError, match=r"examples\.filters: no question is left: distance \[90, null\] left out \d+;"
+    ):
+        build(tmp_path, root="none", filters={"distance": [90, None]})
 
 
 def test_a_model_writes_and_judges_what_rules_find(tmp_path: Path) -> None:
