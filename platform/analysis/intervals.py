@@ -1,4 +1,4 @@
-"""95 % intervals from formulas: of a mean by Student's t, and of a share by Wilson's score."""
+"""95 % intervals from formulas: of a mean by Student's t, of a share by Wilson's score, of a difference of shares."""
 
 from __future__ import annotations
 
@@ -22,3 +22,12 @@ def wilson(share: float, n: int) -> tuple[float, float]:
         return 0.0, 1.0
     middle, reach = share + Z**2 / (2 * n), Z * math.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
     return max(0.0, (middle - reach) / (1 + Z**2 / n)), min(1.0, (middle + reach) / (1 + Z**2 / n))
+
+
+def newcombe(one: tuple[float, int], other: tuple[float, int]) -> tuple[float, float]:
+    """Return the 95 % interval of the first share less the second one, each a share of n independent outcomes
+    (Newcombe, 1998, method 10). It has a width also where both shares are 0 or 1."""
+    (low, high), (other_low, other_high) = wilson(*one), wilson(*other)
+    apart = one[0] - other[0]
+    below, above = math.hypot(one[0] - low, other_high - other[0]), math.hypot(high - one[0], other[0] - other_low)
+    return apart - below, apart + above

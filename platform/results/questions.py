@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ticlm.datasets.generation.difficulty import MEASURES
+from ticlm.datasets.generation.passages import DIFFICULTY
 from ticlm.datasets.text.overlap import has_answer, overlap
 from ticlm.platform.results.answer_categories import category
 from ticlm.platform.results.answer_types import TYPE
@@ -17,10 +20,15 @@ if TYPE_CHECKING:
 
     from ticlm.core.examples import Example, Examples
 
-COLUMNS = ("task", "label", "id", "question", "answer", "category", "in_question", "overlap", "hit")
+DIFFICULTIES = tuple(f"difficulty_{name}" for name in MEASURES)
+COLUMNS = (
+    *("task", "label", "id", "question", "answer", "category", "in_question", "overlap", "hit"),
+    *("article", *DIFFICULTIES),
+)
 """`in_question`: the answer stands in the question, as whole words. `overlap`: the share of the question's content
 words that its context has, NaN without a context. `hit`: 1 if the retrieved text has an answer, 0 if not, NaN if
-nothing was retrieved."""
+nothing was retrieved. `article`: the one that it asks about, empty if its set names none. DIFFICULTIES: its measures as
+the set was built, NaN where it has none."""
 CONTEXT, HIT = "context", "hit"
 """Fields of `Example.about`: the passage that a question was made from, and whether retrieval found an answer."""
 
@@ -38,7 +46,7 @@ def question_frame(plan: Plan) -> pd.DataFrame | None:
         if named & {task.id, task.name, whole_task(task.id), whole_task(task.name)} and task.reads == "examples":
             tasks.setdefault(whole_task(task.id), task)
     rows = [
-        (name, label, *known(example))
+        (name, label, *known(example), *difficulty(example))
         for name, task in tasks.items()
         for label in plan.labels(task)
         for example in examples_at(task, plan.data_of(task), label)  # type: ignore[arg-type]  # it reads examples
@@ -47,7 +55,7 @@ def question_frame(plan: Plan) -> pd.DataFrame | None:
 
 
 def known(example: Example) -> tuple[str, str, str, str, bool, float, float]:
-    """Return the id of a question and what COLUMNS say of it."""
+    """Return the id of a question and what COLUMNS say of it, up to its article."""
     question, answer = example.question or example.text, example.answer or ""
     asked, context = example.text, example.about.get(CONTEXT, "")
     if example.question is not None and question != asked:  # an open book: the retrieved text stands around it
@@ -65,6 +73,12 @@ def known(example: Example) -> tuple[str, str, str, str, bool, float, float]:
         math.nan if shared is None else shared,
         hit,
     )
+
+
+def difficulty(example: Example) -> tuple[str | float, ...]:
+    """Return the article of a question and its DIFFICULTIES."""
+    measures = json.loads(example.about.get(DIFFICULTY, "{}"))
+    return example.about.get("article", ""), *(float(measures.get(name, math.nan)) for name in MEASURES)
 
 
 def examples_at(task: Task, data: Examples, label: str) -> Iterator[Example]:

@@ -12,6 +12,7 @@ from parts import wanted
 from probesets import result
 
 from ticlm.core.accounting import Step
+from ticlm.datasets.generation.difficulty import MEASURES
 from ticlm.platform.papers.evolvingqa.part import Evolving
 from ticlm.platform.papers.evolvingqa.rows import BlockReader
 from ticlm.platform.papers.evolvingqa.settings import GradientTasks, QuestionTasks, Reader
@@ -78,7 +79,10 @@ def whole(**more: Any) -> StudyResult:
     extra += [cell("choose", INITIAL, "202303", name, share, 200) for name, share in shares.items()]
     extra += [cell(task, INITIAL, "202303", "gradient-norm", 1.0) for task in ("grad-new", "grad-edited")]
     answers = [normed("grad-new", [(1, 2.0), (1, 4.0), (5, 9.0)]), normed("grad-edited", [(1, 1.0), (5, 6.0)])]
-    about = [("new@1", "202303", str(i), f"q{i} <b>", "a", "Person", i < 1, 0.75, np.nan) for i in range(N)]
+    about = [
+        ("new@1", "202303", str(i), f"q{i} <b>", "a", "Person", i < 1, 0.75, np.nan, str(i), *measured(distance=i // 5))
+        for i in range(N)
+    ]
     about += [("open@1", "202303", str(i), "q", "a", "Etc", False, 0.25, float(i < 4)) for i in range(N)]
     steps = (Step(name="judge", read=40, dropped={"not supported": 10}),)
     counts = {"calls": {"judge": 12}, "words": {str(i): i for i in range(9)}}
@@ -111,8 +115,16 @@ def cell(task: str, trained: str, month: str, metric: str, value: float, n: int 
 
 
 def questions(rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
-    """The frame of questions: rows of (task, label, id, question, answer, category, in_question, overlap, hit)."""
-    return pd.DataFrame(rows, columns=list(QUESTION_COLUMNS))
+    """The frame of questions: rows of (task, label, id, question, answer, category, in_question, overlap, hit), and of
+    their article and their measures of difficulty, if they were measured."""
+    nothing = ("", *[np.nan] * (len(QUESTION_COLUMNS) - 10))
+    whole = [row if len(row) == len(QUESTION_COLUMNS) else (*row, *nothing) for row in rows]
+    return pd.DataFrame(whole, columns=list(QUESTION_COLUMNS))
+
+
+def measured(**measures: float) -> tuple[float, ...]:
+    """Measures of difficulty in their order, as a row of `questions` ends; NaN for those that are not given."""
+    return tuple(measures.get(name, np.nan) for name in MEASURES)
 
 
 def reader(of: StudyResult) -> BlockReader:

@@ -16,6 +16,7 @@ from ticlm.platform.papers.evolvingqa.analyses_shown import analysis_tables
 from ticlm.platform.papers.evolvingqa.answers_shown import answer_tables
 from ticlm.platform.papers.evolvingqa.built_shown import built_tables
 from ticlm.platform.papers.evolvingqa.compared import beside_printed
+from ticlm.platform.papers.evolvingqa.difficulty.shown import difficulty_tables
 from ticlm.platform.papers.evolvingqa.scores import EXACT, OUTDATED, UNCHANGED
 from ticlm.platform.papers.evolvingqa.sentence import sentences
 from ticlm.platform.papers.evolvingqa.settings import EvolvingRequest
@@ -79,6 +80,7 @@ def _of_block(found: EvolvingTables, study: str, block: str) -> Iterator[TextTab
 
     yield from answer_tables(*own([found.scores, found.differences, found.gains, found.preferred, found.time_prompt]))
     yield from analysis_tables(*own([found.categories, found.leakage, found.answered, found.overlaps, found.gradients]))
+    yield from difficulty_tables(*own([found.difficulty, found.difficulty_effects]))
 
 
 def _headline(scores: pd.DataFrame) -> Iterator[Headline]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.papers.evolvingqa import categories, construction, gradients, leakage, preferred, scores
 from ticlm.platform.papers.evolvingqa import time_prompt as dated
+from ticlm.platform.papers.evolvingqa.difficulty import by_measure
 from ticlm.platform.papers.evolvingqa.rows import BlockReader
 from ticlm.platform.papers.evolvingqa.settings import EvolvingRequest
 from ticlm.platform.results.study_result import StudyResult, as_frame
@@ -30,6 +31,8 @@ class EvolvingTables:
     answered: pd.DataFrame
     """Right answers of INITIAL (leakage.EXAMPLE_COLUMNS)."""
     overlaps: pd.DataFrame
+    difficulty: pd.DataFrame
+    difficulty_effects: pd.DataFrame
     gradients: pd.DataFrame
     points: pd.DataFrame
     """The texts behind `gradients` (gradients.POINT_COLUMNS)."""
@@ -68,6 +71,9 @@ def evolving_tables(wanted: Sequence[tuple[StudyResult, EvolvingRequest]]) -> Ev
             found["leakage"] += counts
             found["answered"] += shown
             found["overlaps"] += leakage.overlaps(reader)
+            levels, effects = by_measure.by_difficulty(reader)
+            found["difficulty"] += levels
+            found["difficulty_effects"] += effects
             table, held, lost = gradients.gradients(reader)
             found["gradients"] += table
             points += held
@@ -102,6 +108,8 @@ _COLUMNS = {
     "leakage": leakage.COLUMNS,
     "answered": leakage.EXAMPLE_COLUMNS,
     "overlaps": leakage.OVERLAP_COLUMNS,
+    "difficulty": by_measure.COLUMNS,
+    "difficulty_effects": by_measure.EFFECT_COLUMNS,
     "gradients": gradients.COLUMNS,
     "sizes": construction.SIZE_COLUMNS,
     "steps": construction.STEP_COLUMNS,

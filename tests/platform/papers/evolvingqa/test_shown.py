@@ -51,12 +51,12 @@ def test_every_table_of_a_block_is_there_and_those_of_the_sets_come_last(report:
     assert (name, built_name) == ("evolving", "How the sets were built")
     assert [table.title for table in block if table.main] == [
         *("Exact match, %", "OUTDATED − UPDATED, exact match", "Learned and kept: exact match, %"),
-        *("Preferred answers, %", "Time prompt: exact match, %"),
+        *("Preferred answers, %", "Time prompt: exact match, %", "By difficulty: hardest − easiest, exact match"),
     ]
     assert [table.title for table in block if not table.main] == [
         *("F1, %", "OUTDATED − UPDATED, F1", "Exact match by category of the answer, %"),
         *("Answers that stand in their questions", "Some that INITIAL answers"),
-        *("Words that questions share with their contexts, %", "Gradient norms"),
+        *("Words that questions share with their contexts, %", "Gradient norms", "Exact match by distance, %"),
     ]
     assert [table.title for table in built] == ["Examples", "Left out", "Counts"]
 
@@ -101,6 +101,11 @@ def test_the_other_tables_hold_their_numbers(tables: dict[str, TextTable]) -> No
     assert overlaps["DPR", "NEW"] == (TextCell("25.00", "hits 40.00 %, right 75.00 and 16.67 %"),)
     norms = cells(tables["Gradient norms"])["norm", "2023-03", "INITIAL"]
     assert norms == ["5.000", "3.500", "−1.500", "−2.500", "2"]
+    effects = tables["By difficulty: hardest − easiest, exact match"]
+    assert effects.columns == ("distance",) and cells(effects)["full", "NEW"] == ["−60.00"]
+    groups = {line.names: line.cells for line in tables["Exact match by distance, %"].lines}["full", "NEW"]
+    assert [cell.text for cell in groups] == ["60.00", "–", "0.00", "−60.00", "−60.00"]
+    assert [cell.under for cell in groups][:3] == ["± 24.49, 0, n 5", "", "≤ 45.07, 1, n 5"]
     assert cells(tables["Examples"]) == {("questions@1", "new"): ["30"]}
     assert tables["Left out"].lines[0].cells == (TextCell("10", "25.0 % of 40"),)
     assert list(cells(tables["Counts"])) == [("questions@1", "calls", "judge")]
@@ -190,7 +195,7 @@ def test_without_any_right_answer_no_row_is_called_best_nor_as_outdated_as_updat
 def test_the_files_and_the_json_hold_every_frame(report: Report, tmp_path: Path) -> None:
     write(report, tmp_path)
     found = {path.name for path in tmp_path.glob("evolving_*.csv")}
-    assert found == {f"{name}.csv" for name in part_of(report, "EvolvingQA").files()} and len(found) == 13
+    assert found == {f"{name}.csv" for name in part_of(report, "EvolvingQA").files()} and len(found) == 15
     rows = list(csv.DictReader((tmp_path / "evolving_scores.csv").open()))
     assert {row["set"] for row in rows} == {"UNCHANGED", "NEW", "OUTDATED", "UPDATED"} and rows[0]["n"] == "10"
     told = json.loads(as_json(report))
