@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LEVELS = {3: ("easiest", "middle", "hardest"), 2: ("easiest", "hardest"), 1: ("all",)}
 EASY_AT_HIGH = frozenset(MEASURES) - {"distance"}
 """Measures of which a high value makes a question easier."""
-_WHERE = ("study", "evolving", "row", "set", "measure")
+_WHERE = ("study", "evolving", "row", "reader", "set", "measure")
 COLUMNS = (*_WHERE, "level", "from", "to", "value", "stderr", "n", "articles")
 EFFECT_COLUMNS = (
     *(*_WHERE, "difference", "stderr", "low", "high", "n"),
@@ -28,7 +28,7 @@ Rows = list[dict[str, Any]]
 
 
 def by_difficulty(reader: BlockReader) -> tuple[Rows, Rows]:
-    """Return rows of COLUMNS, and of EFFECT_COLUMNS.
+    """Return rows of COLUMNS, and of EFFECT_COLUMNS; `reader` is empty for methods.
 
     A question counts with its mean over seeds, one of UNCHANGED also over the months; questions of NEW and UPDATED are
     those of all months. The questions of a set are cut into groups once, for all rows. `difference` is hardest less
@@ -51,7 +51,7 @@ def by_difficulty(reader: BlockReader) -> tuple[Rows, Rows]:
                     continue
                 joined = about.assign(measure=known, value=values).dropna(subset=["measure", "value"])
                 where = {"study": reader.study.name, "evolving": reader.asked.name, "row": row.name}
-                where |= {"set": name, "measure": measure}
+                where |= {"reader": "" if tasks is reader.asked else row.name, "set": name, "measure": measure}
                 parts = [joined[joined["measure"].between(*group)] for group in groups]
                 levels += (where | one for one in _levels(groups, parts))
                 if len(parts) > 1:

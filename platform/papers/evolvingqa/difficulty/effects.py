@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ticlm.platform.analysis.intervals import newcombe, quantile
+from ticlm.platform.papers.evolvingqa.difficulty.groups import FEWEST
 
 Array = NDArray[np.float64]
+ROUNDED = 1e-9
+"""Largest error that is a rounding of 0: all answers are as their kind and their side say."""
 
 
 class Effect(NamedTuple):
@@ -41,7 +44,7 @@ def effect(values: Array, hard: NDArray[np.bool_], articles: NDArray[Any]) -> Ef
     shares = [(float(values[side].mean()), int(side.sum())) for side in (hard, ~hard)]
     low, high = newcombe(*shares)
     ends = np.fmin(low, found.low), np.fmax(high, found.high)  # an end that is not known does not count
-    return found._replace(low=max(-1.0, float(ends[0])), high=min(1.0, float(ends[1])))
+    return found._replace(low=float(ends[0]), high=float(ends[1]))
 
 
 def within(values: Array, hard: NDArray[np.bool_], articles: NDArray[Any], kinds: NDArray[Any]) -> Effect:
@@ -49,18 +52,18 @@ def within(values: Array, hard: NDArray[np.bool_], articles: NDArray[Any], kinds
 
     A kind weighs n m / (n + m), with n hard and m other questions, so that the variance is smallest if all kinds differ
     alike (it is the coefficient in a regression with an intercept for each kind); kinds that have only one side weigh
-    nothing. Errors are by article. All is NaN if no kind has both sides.
+    nothing. Errors are by article. All is NaN if kinds with both sides have fewer than FEWEST questions of one of them.
     """
     _, kind = np.unique(kinds, return_inverse=True)
     apart, centred = _centred(hard.astype(float), kind), _centred(values, kind)
-    square = float((apart**2).sum())
-    if not square:
-        return Effect(math.nan, math.nan, math.nan, math.nan, 0)
-    difference = float((apart * values).sum()) / square
     used = apart != 0  # the kinds that have both sides
+    if min(int(hard[used].sum()), int((~hard[used]).sum())) < FEWEST:
+        return Effect(math.nan, math.nan, math.nan, math.nan, int(used.sum()))
+    square = float((apart**2).sum())
+    difference = float((apart * values).sum()) / square
     error = _error((apart * (centred - difference * apart))[used], articles[used], square)
     reach = quantile(max(1, len(np.unique(articles[used])) - 1)) * error
-    ends = (difference - reach, difference + reach) if error > 0 else (math.nan, math.nan)
+    ends = (max(-1.0, difference - reach), min(1.0, difference + reach)) if error > ROUNDED else (math.nan, math.nan)
     return Effect(difference, error, *ends, int(used.sum()))
 
 

@@ -27,14 +27,16 @@ ERRORS = (
 )
 WITHIN = (
     "The last column compares hard and easy questions of one category of answer, as popular answers are of other types "
-    "than rare ones; a dash: no category has both, and nothing tells difficulty and type apart."
+    "than rare ones; a dash: hardly any category has both, and nothing tells difficulty and type apart."
 )
 
 
 def difficulty_tables(levels: pd.DataFrame, effects: pd.DataFrame) -> Iterator[TextTable]:
-    """Yield the tables of one block of one study: the effects of all measures, and the groups of each measure."""
-    if len(effects):
-        yield _effects(records(effects), _alike(records(levels)))
+    """Yield the tables of one block of one study: the effects of all measures on methods, and the groups of each
+    measure, those of readers too."""
+    methods = records(effects[effects["reader"] == ""])
+    if methods:
+        yield _effects(methods, _alike(records(levels)))
     for measure in MEASURES:
         rows, apart = (records(frame[frame["measure"] == measure]) for frame in (levels, effects))
         if apart:
@@ -90,8 +92,8 @@ def _apart(row: Row | None, name: str = "difference", prefix: str = "") -> TextC
     if row is None or not math.isfinite(row[name]):
         return TextCell("–")
     low, high = row[f"{prefix}low"], row[f"{prefix}high"]
-    around = f"{points(low)} to {points(high)}" if math.isfinite(low) else ""
-    return TextCell(points(row[name]), around, low > 0 or high < 0)
+    parts = f"{points(low)} to {points(high)}" * math.isfinite(low), f"n {row[f'{prefix}n']:,}" * bool(prefix)
+    return TextCell(points(row[name]), ", ".join(filter(None, parts)), low > 0 or high < 0)
 
 
 def _alike(levels: Sequence[Row]) -> str:

@@ -34,19 +34,20 @@ def test_questions_of_one_value_stay_together(values: list[float], groups: list[
 
 
 def test_an_effect_is_a_difference_of_means_with_an_error_by_article() -> None:
-    values = np.array([1.0, 1, 1, 0, 1, 0, 0, 0])
-    hard = np.arange(8) >= 4
-    alone, pairs = np.arange(8), np.arange(8) // 2
+    values = np.array([1.0, 1, 1, 0, 1, 1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0])
+    hard = np.arange(16) >= 8
+    alone, pairs = np.arange(16), np.arange(16) // 2
     found = effect(values, hard, alone)
-    assert (found.difference, found.n) == (-0.5, 8)
-    # each side has three errors of 1/4 and one of 3/4, through the 4 of its mean
-    assert found.stderr == pytest.approx(math.sqrt(8 / 7 * 2 * (3 / 16 + 9 / 16) / 16))
-    plain = within(values, hard, alone, np.zeros(8))
-    assert plain.low == pytest.approx(-0.5 - quantile(7) * found.stderr)
-    assert (found.low, found.high) == (-1, plain.high), "the wider of two, within what shares can differ by"
-    # sums of the errors of a pair: .5, -.5, .5, -.5, through 4
-    assert effect(values, hard, pairs).stderr == pytest.approx(math.sqrt(4 / 3 * 4 * 0.25 / 16))
-    assert mean_error(values[:4], alone[:4]) == pytest.approx(np.std(values[:4], ddof=1) / 2)
+    assert (found.difference, found.n) == (-0.5, 16)
+    # each side has six errors of 1/4 and two of 3/4, through the 8 of its mean
+    assert found.stderr == pytest.approx(math.sqrt(16 / 15 * 2 * (6 / 16 + 2 * 9 / 16) / 64))
+    plain, shares = within(values, hard, alone, np.zeros(16)), newcombe((0.25, 8), (0.75, 8))
+    reach = quantile(15) * found.stderr
+    assert (plain.low, plain.high) == pytest.approx((-0.5 - reach, -0.5 + reach))
+    assert (found.low, found.high) == (min(plain.low, shares[0]), max(plain.high, shares[1]))
+    # the errors of the two questions of an article come to 1/2 or −1/2
+    assert effect(values, hard, pairs).stderr == pytest.approx(math.sqrt(8 / 7 * 8 / 4 / 64))
+    assert mean_error(values[:8], alone[:8]) == pytest.approx(np.std(values[:8], ddof=1) / math.sqrt(8))
     assert math.isnan(mean_error(values[:2], np.zeros(2)))
 
 
@@ -71,7 +72,9 @@ def test_a_type_of_answer_that_is_harder_and_more_frequent_among_hard_questions_
     assert alike.difference == 0 and alike.n == 16 and math.isnan(alike.low)
     assert math.isnan(within(values, hard, articles, hard).difference), "type and difficulty cannot be told apart"
     half = within(values, hard, articles, np.where(np.arange(16) < 8, "number", np.where(hard, "x", "y")))
-    assert half.n == 8, "types that have only one side do not count"
+    assert half.n == 8 and math.isnan(half.difference), (
+        "types that have only one side do not count, and few do not tell"
+    )
 
 
 def about(label: str, task: str, **measures: Any) -> list[tuple[Any, ...]]:
