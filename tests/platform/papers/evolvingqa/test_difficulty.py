@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.experiments.evolving_difficulty import lines
 from evolvingsets import INITIAL, MONTHS, RIGHT, N, measured, questions, reader, study
 
 from ticlm.platform.analysis.intervals import newcombe, quantile
@@ -116,3 +117,12 @@ def test_questions_of_all_months_are_cut_once_and_unchanged_ones_count_once() ->
 def test_sets_without_measures_have_no_rows() -> None:
     plain = [("new@1", month, "0", "q", "a", "Etc", False, 0.5, math.nan) for month in MONTHS]
     assert by_difficulty(reader(study(questions=questions(plain)))) == ([], []) == by_difficulty(reader(study()))
+
+
+def test_the_tables_of_the_docs_are_made_from_the_files_of_a_report() -> None:
+    rows = [row for month in MONTHS for row in about(month, "new", distance=float)]
+    levels, effects = by_difficulty(reader(study(questions=questions(rows))))
+    written = list(lines(as_frame(levels, tuple(levels[0])), as_frame(effects, tuple(effects[0]))))
+    assert written[0] == "| hardest − easiest, points | INITIAL | full |"
+    assert written[2].startswith("| NEW, distance | −40.0 (") and "| −70.0 (" in written[2]
+    assert "| NEW, distance | easiest: 0 to 4 (n 10, 5 articles) | 40.0 ± " in written[-2]
