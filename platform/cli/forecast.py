@@ -7,6 +7,7 @@ The forecasts themselves are made in `platform/forecast`.
 from __future__ import annotations
 
 import json
+from math import isnan
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -100,11 +101,9 @@ def _lines(found: Finished, errors: list[Errors]) -> list[str]:
     lines = []
     for one in errors:
         each = ", ".join(f"{value:.3f}" for value in one.medians)
-        ranks = ", ".join(f"{value:.2f}" for value in one.rank_correlations)
-        lines.append(
-            f"{one.name}: median error {one.median:.3f} nats (Bwd., ID, Fwd.: {each}), rank correlation "
-            f"{one.rank_correlation:.2f} ({ranks})"
-        )
+        rank, *ranks = (f"{value:.2f}" for value in (one.rank_correlation, *one.rank_correlations))
+        ranked = "" if isnan(one.rank_correlation) else f", rank correlation {rank} ({', '.join(ranks)})"
+        lines.append(f"{one.name}: median error {one.median:.3f} nats (Bwd., ID, Fwd.: {each}){ranked}")
     lines.append(f"law of all {len(found.runs)}: c, τ in years, ε, C: {rates}; A, B, D, E in nats: {sizes}")
     return [*lines, *(f"left out: {name}: {why}" for name, why in found.left_out.items())]
 

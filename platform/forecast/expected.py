@@ -83,7 +83,7 @@ def expected(plan: Plan, others: Sequence[Plan]) -> Expected | None:
         one.method: f"it has no checkpoint of {label}"
         for one in wanted
         for label in lasts
-        if label not in [made.label for made in one.rounds]
+        if label not in one.checkpoints
     }
     means = {one.method: found.predicted(law, one) for one in wanted if one.method not in unknown}
     relative = found.reference is not None

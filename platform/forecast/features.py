@@ -26,20 +26,30 @@ class RoundFacts:
     heat: float
     """Sum of the rates of its steps, times the heat of its optimizer: how far the weights can move."""
     from_scratch: bool = False
+    parent: int | None = None
+    """Place in the run of the round from whose weights it starts; None: the one before."""
+    average: tuple[tuple[int, float], ...] = ()
+    """Places of the rounds that it is an average of, each with its weight; empty: it is trained."""
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What is known of one run, the same for all seeds. `beyond` names its parts that the law does not know."""
+    """What is known of one run, the same for all seeds: its rounds, each after those that it is made of. The checkpoint
+    of a period is the last of its rounds. `beyond` names its parts that the law does not know."""
 
     method: str
     rounds: tuple[RoundFacts, ...]
     beyond: tuple[str, ...] = ()
 
     @property
+    def checkpoints(self) -> dict[str, int]:
+        """The places of the rounds whose weights are scored, by period."""
+        return {one.label: place for place, one in enumerate(self.rounds)}
+
+    @property
     def continual(self) -> tuple[RoundFacts, ...]:
-        """The rounds that start from the weights of the round before."""
-        return tuple(one for one in self.rounds if not one.from_scratch)
+        """The rounds that are trained from the weights of others."""
+        return tuple(one for one in self.rounds if not (one.from_scratch or one.average))
 
     @property
     def place(self) -> tuple[float, float]:
@@ -68,22 +78,27 @@ def years(label: str) -> float:
 
 
 def _facts(tree: Tree, run: Run) -> RunFacts:
-    specs = [(label, tree.rounds[key]) for label, key in run.rounds.items()]
+    labels = {key: label for label, keys in run.work.items() for key in keys if tree.rounds[key].sample is None}
+    places = {key: place for place, key in enumerate(labels)}
+    specs = [(label, tree.rounds[key]) for key, label in labels.items()]
     own = {spec.own.corpus for _, spec in specs if spec.own is not None}
-    rounds = tuple(_round(label, spec, own) for label, spec in specs)
-    beyond = [name for _, spec in specs for name in _beyond(spec)]
-    if any(key in tree.deployed and not tree.rounds[key].average for key in run.rounds.values()):
-        beyond.append("leaves")
-    return RunFacts(run.method.name, rounds, tuple(dict.fromkeys(beyond)))
+    rounds = tuple(_round(label, spec, own, places) for label, spec in specs)
+    beyond = dict.fromkeys(name for _, spec in specs for name in _beyond(spec))
+    return RunFacts(run.method.name, rounds, tuple(beyond))
 
 
-def _round(label: str, spec: Round, own: set[str]) -> RoundFacts:
+def _round(label: str, spec: Round, own: set[str], places: Mapping[str, int]) -> RoundFacts:
+    parent = None if spec.parent is None else places[spec.parent]
+    if spec.average:
+        parts = tuple((places[part.round], part.weight) for part in spec.average)
+        return RoundFacts(label, {}, 0, 0.0, parent=parent, average=parts)
     draws = spec.draws()
     whole = sum(draws.values())
     shares = {source.period: rows / whole for source, rows in draws.items() if source.corpus in own and rows}
     rates = _rates(spec)
     heat = sum(rates) / len(rates) * spec.steps if rates else 0.0
-    return RoundFacts(label, shares, spec.tokens, heat * (spec.recipe.optimizer.heat or 1.0), spec.parent is None)
+    heat *= spec.recipe.optimizer.heat or 1.0
+    return RoundFacts(label, shares, spec.tokens, heat, spec.parent is None, parent)
 
 
 def _rates(spec: Round) -> Sequence[float]:
@@ -99,10 +114,8 @@ def _beyond(spec: Round) -> Iterator[str]:
         yield type(recipe.adapter).__name__
     if recipe.freeze is not None and recipe.freeze != "nothing":
         yield f"freeze {recipe.freeze}"
-    if spec.parent is not None and recipe.optimizer.heat is None:
+    if spec.parent is not None and recipe.optimizer.heat is None and not spec.average:
         yield type(recipe.optimizer).__name__
-    if spec.average:
-        yield "averages of checkpoints"
     if spec.sampled is not None:
         yield "rows sampled from checkpoints"
     if spec.open:

@@ -159,7 +159,10 @@ def _reason(facts: RunFacts, is_oracle: bool, done: bool) -> str:
 
 def _rounds(facts: RunFacts) -> tuple[object, ...]:
     """Return what the law tells apart, as a key."""
-    return tuple((one.label, tuple(one.shares.items()), one.tokens, one.heat, one.from_scratch) for one in facts.rounds)
+    return tuple(
+        (one.label, tuple(one.shares.items()), one.tokens, one.heat, one.from_scratch, one.parent, one.average)
+        for one in facts.rounds
+    )
 
 
 def _alike(first: Finished, other: Finished) -> None:

@@ -10,7 +10,10 @@ where w_r[s] is the share of its tokens from period s. What is remembered of tex
     L_rj = b_j − A ln(ε + m_rj) − B ln(1 + C Σ h) − D ln(tokens of the round from scratch) + E h_r
 
 The sum is over the continual rounds so far; E is what a round that was too hot costs on every period. So distance,
-replay shares, rates and tokens all matter through what they do to K, and forgetting is what later rounds replace. That
+replay shares, rates and tokens all matter through what they do to K, and forgetting is what later rounds replace. A
+round starts from that of its parent, so a leaf is a round like others. An average with weights v_i remembers and has
+trained Σ v_i K_i and Σ v_i Σ h; what the last round of each cost is taken for noise that is not shared, Σ v_i² E h_i.
+That
 the loss is linear in logarithms of shares and of training follows the laws of continual pre-training (arXiv 2505.07796)
 and of forgetting (arXiv 2502.06042), which are about one change of domain; the memory K carries them over many rounds.
 b_j is how hard the period is, the same for all methods.
@@ -117,8 +120,14 @@ class _Layout:
                     self.shares[number, r, place[period]] = share
                 self.heat[number, r], self.scratch[number, r] = one.heat, one.from_scratch
                 self.tokens[number, r] = np.log(max(one.tokens, 1)) if one.from_scratch else np.nan
+        self.parents, self.averages = np.full(shape, -1), dict[int, Array]()
+        for number, run in enumerate(facts):
+            for r, one in enumerate(run.rounds):
+                self.parents[number, r] = r - 1 if one.parent is None else one.parent
+                for part, weight in one.average:
+                    self.averages.setdefault(r, np.zeros(shape))[number, part] = weight
         self.apart = np.abs(np.subtract.outer([years(p) for p in periods], [years(e) for e in evaluated]))
-        rows = [{one.label: r for r, one in enumerate(run.rounds)} for run in facts]
+        rows = [run.checkpoints for run in facts]
         self.rows = [[row.get(label) for label in labels] for row, labels in zip(rows, checkpoints)]
 
     def terms(self, rates: Array) -> list[Array]:
@@ -126,19 +135,23 @@ class _Layout:
         c, tau, epsilon, growth = np.exp(rates)
         near = np.exp(-self.apart / tau)
         replaced = np.where(self.scratch, 1.0, -np.expm1(-c * self.heat))
-        remembered, heat = np.zeros(self.shares[:, 0].shape), np.zeros(len(self.heat))
-        tokens, states = np.zeros(len(self.heat)), []
+        remembered, heat, tokens, last = np.zeros(self.shares.shape), *np.zeros((3, *self.heat.shape))
+        runs = np.arange(len(self.heat))
         for r in range(self.heat.shape[1]):
-            g = replaced[:, r, None]
-            remembered = (1 - g) * remembered + g * self.shares[:, r]
-            heat = np.where(self.scratch[:, r], 0.0, heat + self.heat[:, r])
-            tokens = np.where(self.scratch[:, r], self.tokens[:, r], tokens)
-            much = np.log(epsilon + remembered @ near)
-            learned = np.broadcast_to(np.log1p(growth * heat)[:, None], much.shape)
-            last = np.where(self.scratch[:, r], 0.0, self.heat[:, r])
-            along = [np.broadcast_to(one[:, None], much.shape) for one in (tokens, last)]
-            states.append(np.stack([-much, -learned, -along[0], along[1]], -1))
-        every = np.stack(states, 1)
+            g, scratch, parents = replaced[:, r, None], self.scratch[:, r], (runs, self.parents[:, r])
+            remembered[:, r] = (1 - g) * remembered[parents] + g * self.shares[:, r]
+            heat[:, r] = np.where(scratch, 0.0, heat[parents] + self.heat[:, r])
+            tokens[:, r] = np.where(scratch, self.tokens[:, r], tokens[parents])
+            last[:, r] = np.where(scratch, 0.0, self.heat[:, r])
+            if r in self.averages:
+                parts = self.averages[r]
+                made = parts.any(axis=1)
+                remembered[made, r] = np.einsum("nr,nrp->np", parts, remembered)[made]
+                for of, weights in ((heat, parts), (tokens, parts), (last, parts**2)):
+                    of[made, r] = (weights * of).sum(axis=1)[made]
+        much = np.log(epsilon + remembered @ near)
+        along = [np.broadcast_to(of[..., None], much.shape) for of in (np.log1p(growth * heat), tokens, last)]
+        every = np.stack([-much, -along[0], -along[1], along[2]], -1)
         empty = np.full(every.shape[2:], np.nan)
         return [
             np.stack([empty if row is None else every[number, row] for row in rows])

@@ -55,12 +55,12 @@ class Errors:
     @property
     def rank_correlations(self) -> Means:
         """Spearman's correlation of predicted and observed over methods; NaN where all are the same."""
-        return Means(*(_spearman(pairs) for pairs in self._pairs()))
+        return Means(*(self._spearman(pairs) for pairs in self._pairs()))
 
     @property
     def rank_correlation(self) -> float:
         """Spearman's correlation of predicted and observed means of Bwd., ID and Fwd., over methods."""
-        return _spearman([(sum(row.predicted) / 3, sum(row.observed) / 3) for row in self.rows])
+        return self._spearman([(sum(row.predicted) / 3, sum(row.observed) / 3) for row in self.rows])
 
     @property
     def radius(self) -> Means:
@@ -80,6 +80,11 @@ class Errors:
                 for r in self.rows
             ],
         }
+
+    def _spearman(self, pairs: Sequence[tuple[float, float]]) -> float:
+        """Return NaN for the mean of the others: it falls where what is left out rises, so that it ranks the methods
+        backwards, whatever they are."""
+        return float("nan") if self.name == MEAN else _spearman(pairs)
 
     def _pairs(self) -> Iterator[list[tuple[float, float]]]:
         for kind in range(3):
@@ -105,7 +110,8 @@ def by_nearest(found: Finished, others: Sequence[TrainedRun], run: TrainedRun) -
     return found.observed(others[int(apart.sum(axis=1).argmin())])
 
 
-WAYS: dict[str, Guess] = {"law": by_law, "nearest method": by_nearest, "mean of methods": by_mean}
+MEAN = "mean of methods"
+WAYS: dict[str, Guess] = {"law": by_law, "nearest method": by_nearest, MEAN: by_mean}
 """What predicts, by its name in tables; the last two are what a law must beat."""
 
 

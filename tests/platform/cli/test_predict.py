@@ -64,17 +64,15 @@ def write(tmp_path: Path) -> Write:
     return written
 
 
-def test_averages_are_left_out_of_the_fit_with_the_reason(
+def test_averages_are_predicted_and_what_cannot_be_told_apart_is_left_out(
     root: Path, write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     predict([write("done", methods=FITTED + BESIDE)], str(root), as_json=True)
     (found,) = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert found["left_out"] == {
-        "decayed": "to the law the same as another method",
-        "ema": "the law does not know its averages of checkpoints",
-    }
-    law = found["errors"][0]
-    assert [row["method"] for row in law["methods"]] == [method["name"] for method in FITTED]
+    assert found["left_out"] == {"decayed": "to the law the same as another method"}
+    law, _, mean = found["errors"]
+    assert [row["method"] for row in law["methods"]] == [method["name"] for method in (*FITTED, BESIDE[1])]
+    assert law["rank_correlation"] is not None and mean["rank_correlation"] is None
     assert all(row["predicted"]["in_distribution"] > 0 for row in law["methods"])
 
 
@@ -83,17 +81,17 @@ def test_a_plan_predicts_what_is_not_finished_and_says_what_it_cannot(
 ) -> None:
     plan(write("more", methods=FITTED + BESIDE + OTHERS), str(root), as_json=True)
     own = json.loads(capsys.readouterr().out)["predicted"]
-    assert list(own["methods"]) == ["new"] and own["finished"] == 5
+    assert list(own["methods"]) == ["new", "leaf"] and own["finished"] == 6
     assert own["unknown"] == {
         name: f"the law does not know its {what}"
         for name, what in (
-            ("leaf", "leaves"),
             ("pulled", "RecAdam"),
             ("meta", "MER"),
             ("wrote", "rows sampled from checkpoints"),
         )
     }
-    plan(write("new", methods=OTHERS[:1]), str(root), predict_from=[write("done", methods=FITTED)], as_json=True)
+    done = write("done", methods=FITTED + BESIDE)
+    plan(write("new", methods=OTHERS[:2]), str(root), predict_from=[done], as_json=True)
     there = json.loads(capsys.readouterr().out)["predicted"]
     assert there["methods"] == own["methods"] and there["from"] == ["done"]
 

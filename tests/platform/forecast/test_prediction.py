@@ -57,6 +57,22 @@ def test_the_loss_is_that_of_its_equation() -> None:
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+def test_an_average_remembers_what_its_rounds_do_and_shares_none_of_their_noise() -> None:
+    """By hand: half of the first checkpoint, which remembers 2010 alone, and half of the second."""
+    first, second, third = run("trunk", 0.0, 1.0).rounds[:3]
+    made = replace(second, average=((0, 0.5), (1, 0.5)))
+    leaf = replace(third, parent=1)
+    found = RunFacts("ema", (first, second, made, leaf))
+    assert found.checkpoints == {LABELS[0]: 0, LABELS[1]: 2, LABELS[2]: 3}
+    g = (1 - np.exp(-0.6)) / 2
+    match = np.array([1 - g, g]) @ np.exp(-np.array([365 / 365.25, 0]) / 1.5)
+    expected = 3.7 - 0.15 * np.log(0.01 + match) - 0.3 * np.log(1 + 0.05 / 2) + 0.01 / 4
+    assert LAW.values(found, LABELS[1:2], LABELS[1:2]) == pytest.approx(expected, abs=1e-9)
+    assert LAW.values(found, LABELS[2:3], LABELS) == pytest.approx(
+        LAW.values(run("trunk", 0.0, 1.0), LABELS[2:3], LABELS)
+    ), "a leaf that starts from the trunk is its next round"
+
+
 def test_a_fit_finds_the_law_that_made_the_values() -> None:
     found = fit([trained(facts) for facts in MANY])
     other = run("other", 0.7, 0.7, 0.8)
