@@ -28,7 +28,7 @@ def sentences(found: EvolvingTables) -> Iterator[tuple[str, str]]:
 
 
 def _sentence(rows: Sequence[dict[str, Any]]) -> str:
-    """Say how often rows give outdated answers, against updated ones, of many rows the first two; empty without rows."""
+    """Say how often rows give outdated answers, against updated ones: of many rows, the first two."""
     told: dict[str, list[str]] = {}
     for row in rows:
         verdict = MORE if row["low"] > 0 else LESS if row["high"] < 0 else EVEN
