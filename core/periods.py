@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo, model_validator
 
 from ticlm.core.errors import FutureMonthError, InputError
 from ticlm.core.settings import Settings
@@ -22,6 +22,16 @@ def _text(value: object) -> object:
 
 Label = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | int)]
 """A label as written in YAML, where `201305` is an integer."""
+
+
+def _begins_a_month(day: date, info: ValidationInfo) -> date:
+    if day.day != 1:
+        raise ValueError(f"{info.field_name} must be the first day of a month, got {day}")
+    return day
+
+
+FirstOfMonth = Annotated[date, AfterValidator(_begins_a_month)]
+"""A day on which a month begins."""
 
 
 class Period(Settings):

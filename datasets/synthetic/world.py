@@ -14,10 +14,10 @@ from functools import cached_property
 from random import Random
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from ticlm.core.errors import InputError
-from ticlm.core.periods import Period, Timeline
+from ticlm.core.periods import FirstOfMonth, Period, Timeline
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.datasets.io.documents import Document
@@ -47,7 +47,7 @@ class SyntheticWorld(Settings, version=2):
     how far apart the months of each lie."""
     seed: int = 0
     """Seed of the world; another seed is another country."""
-    epoch: date = date(2023, 1, 1)
+    epoch: FirstOfMonth = date(2023, 1, 1)
     """The first day of the world; it must be the first day of a month."""
     initial_documents: int = Field(2500, ge=1)
     """Documents of the first month, which stands for the past that an initial model has read."""
@@ -102,13 +102,6 @@ class SyntheticWorld(Settings, version=2):
 
     def without_meaning(self) -> frozenset[str]:
         return frozenset(name for name in ("people", "fame") if not getattr(self, name))
-
-    @field_validator("epoch")
-    @classmethod
-    def _first_of_month(cls, epoch: date) -> date:
-        if epoch.day != 1:
-            raise ValueError(f"epoch must be the first day of a month, got {epoch}")
-        return epoch
 
     def documents(self, period: Period) -> Iterator[Document]:
         """Yield the documents of a period in order of time.

@@ -15,6 +15,9 @@ SHARES = (
 )
 """Beginnings or ends of the names of metrics between 0 and 1, whose differences are given in points (hundredths)."""
 
+OF_NO_QUALITY = ("gradient-norm",)
+"""Metrics of which neither a higher nor a lower value makes a model better."""
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -65,6 +68,11 @@ def of_perplexity(nats: float) -> str:
 def is_loss(metric: str) -> bool:
     """Return whether a metric is a negative log-likelihood in nats: the one that tasks compare, or one beside it."""
     return metric.startswith("nll")
+
+
+def is_quality(metric: TaskMetric) -> bool:
+    """Return whether a metric tells a better model from a worse one."""
+    return metric.name not in OF_NO_QUALITY
 
 
 def number(value: float, metric: str, before: str = "") -> str:

@@ -172,6 +172,7 @@ def build_missing(study: Name, root: Root, set_: Sets) -> None:
     missing = missing_of(study, root, set_)
     needs.build_all(missing, f"run {study}", lambda recipe: data.build(recipe, root), say)
     if missing.study is not None:
+        build_missing(missing.study, root, None)  # it may start from the model of another study
         say(f"the model to start from is missing: ticlm train {missing.study}")
         train(missing.study, root)
 

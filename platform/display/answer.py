@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import HEADINGS, count
 from ticlm.platform.display.gaps import MethodDifference, Numbers
-from ticlm.platform.display.rivals import listed, oracle_details, oracle_sentence, verdict
+from ticlm.platform.display.rivals import listed, oracle_details, oracle_sentence, verdict, verdict_by_task
 from ticlm.platform.display.words import PLACES, reference_name, tasks_of, title, unit
 from ticlm.platform.results.study_result import StudyResult
 
@@ -47,19 +47,26 @@ def answers(results: Sequence[StudyResult], summary: pd.DataFrame, apart: pd.Dat
         own = summary[(summary["study"] == study.name) & (summary["task"] != "") & (summary["source"] == "")]
         if not len(own):
             continue
-        task = own["task"].iloc[0]
-        rows = own[own["task"] == task].set_index("method")
-        mine = apart[(apart["study"] == study.name) & (apart["task"] == task) & (apart["source"] == "")]
-        numbers = Numbers(study, task, rows, mine, bool(rows["relative"].iloc[0]))
-        where = [study.name] if len(results) > 1 else []
-        where += [f"on {title(task, tasks)}"] if own["task"].nunique() > 1 else []
-        sentence, more, detail = _of(numbers, is_alone=len(results) == 1)
+        every = [_numbers(study, task, own, apart) for task in own["task"].unique()]
+        names = [title(numbers.task, tasks) for numbers in every]
+        sentence, more, detail = _of(every[0], is_alone=len(results) == 1)
+        where, overall = [study.name] if len(results) > 1 else [], verdict_by_task(every, names)
+        if overall:
+            sentence, more = overall, _joined(f"On {names[0]}: {sentence}", more)
+        elif len(every) > 1:
+            where.append(f"on {names[0]}")
         head = ", ".join(where)
         if len(results) == 1:
             head = f"{head[:1].upper()}{head[1:]}"
         alone = f"A{sentence[1:]}" if sentence.startswith("an ") else sentence
         found.append(Answer(f"{head}: {sentence}" if head else alone, more, study.name, detail))
     return found
+
+
+def _numbers(study: StudyResult, task: str, summary: pd.DataFrame, apart: pd.DataFrame) -> Numbers:
+    rows = summary[summary["task"] == task].set_index("method")
+    mine = apart[(apart["study"] == study.name) & (apart["task"] == task) & (apart["source"] == "")]
+    return Numbers(study, task, rows, mine, bool(rows["relative"].iloc[0]))
 
 
 def with_sentences(answers: Sequence[Answer], further: Iterable[tuple[str, str]]) -> list[Answer]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ticlm.platform.analysis.lag.calendar import unit
+from ticlm.platform.analysis.metrics import is_quality
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.gaps import MethodDifference, Numbers
 from ticlm.platform.display.words import PLACES, period
@@ -23,6 +24,9 @@ class FrozenVerdict:
 
     paid: bool
     sentence: str
+    best: str
+    gap: MethodDifference
+    """By how much the best method, or the first one that surely paid, is better than the first model on new text."""
     detail: str = ""
 
 
@@ -50,8 +54,27 @@ def verdict(numbers: Numbers) -> FrozenVerdict | None:
         return None
     winners = [name for name, gap in gaps.items() if gap.size > 0 and not gap.is_open]
     if not winners:
-        return FrozenVerdict(False, _not_paid(numbers, gaps))
-    return FrozenVerdict(True, _paid(numbers, winners[0], gaps), _on_past_periods(numbers, winners[0], rival))
+        return FrozenVerdict(False, _not_paid(numbers, gaps), *next(iter(gaps.items())))
+    best = winners[0]
+    return FrozenVerdict(True, _paid(numbers, best, gaps), best, gaps[best], _on_past_periods(numbers, best, rival))
+
+
+def verdict_by_task(every: Sequence[Numbers], titles: Sequence[str]) -> str:
+    """Say on which tasks of a study updating paid, on which it cost, and on which neither is sure. Empty if it is the
+    same on all tasks: the verdict on the first one then tells it. `titles` are the names of the tasks, in order."""
+    found: dict[str, list[str]] = {"it paid": [], "it cost": [], "neither is sure": []}
+    rival = ""
+    for numbers, name in zip(every, titles, strict=True):
+        if not is_quality(numbers.study.metric(numbers.task)) or (one := verdict(numbers)) is None:
+            continue
+        rival, cost = _named(numbers), one.gap.size <= 0 and not one.gap.is_open
+        told = "it paid" if one.paid else "it cost" if cost else "neither is sure"
+        found[told].append(f"{name} ({numbers.perplexity(one.gap) or numbers.measure(one.gap)}, {one.best})")
+    parts = [f"{told} on {listed(names)}" for told, names in found.items() if names]
+    if len(parts) < 2:
+        return ""
+    paid, whole = len(found["it paid"]), sum(map(len, found.values()))
+    return f"Updating paid on {paid} of {whole} tasks. On new text (ID), against {rival}: {'; '.join(parts)}."
 
 
 def _not_paid(numbers: Numbers, gaps: dict[str, MethodDifference]) -> str:

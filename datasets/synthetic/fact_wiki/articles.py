@@ -9,8 +9,9 @@ from typing import Literal
 from ticlm.datasets.synthetic.fact_wiki.words import WikiRelation, words
 from ticlm.datasets.synthetic.fact_world.words import Names
 
-Fate = Literal["standing", "stub", "edited", "begun"]
-FATES: tuple[Fate, ...] = ("standing", "stub", "edited", "begun")
+Fate = Literal["standing", "stub", "edited", "begun", "passing"]
+FATES: tuple[Fate, ...] = ("standing", "stub", "edited", "begun", "passing")
+"""What becomes of articles, in the order of their numbers: other counts of the last ones change no article before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class WikiSubject:
 
 def subjects(seed: int, counts: dict[Fate, int], months: int) -> list[WikiSubject]:
     """Return the subjects of all articles. Those that are edited are edited in one month, and others begin in one, by
-    turns; an edit replaces the object of one fact and adds another fact."""
+    turns; an edit replaces the object of one fact and adds another fact. The objects of those that are passing are
+    names that no other article has."""
     rng = Random(f"{seed}/fact-wiki")
     names = Names(rng, words().names)
     pools = {kind: [names.next(kind) for _ in range(count)] for kind, count in words().pools.items()}
@@ -51,7 +53,8 @@ def subjects(seed: int, counts: dict[Fate, int], months: int) -> list[WikiSubjec
             month = 1 + at % months if fate in ("edited", "begun") else 0
             kind = rng.choice(kinds)
             since = month if fate == "begun" else 0
-            facts = _facts(kind, pools, since, month if fate == "edited" else 0, rng)
+            own = {one: [names.next(one), names.next(one)] for one in words().pools} if fate == "passing" else {}
+            facts = _facts(kind, pools | own, since, month if fate == "edited" else 0, rng)
             found.append(WikiSubject(len(found), names.next(kind), fate, since, facts))
     return found
 

@@ -9,9 +9,10 @@ from itertools import product
 from random import Random
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from ticlm.core.errors import InputError
+from ticlm.core.periods import FirstOfMonth
 from ticlm.core.settings import Settings
 from ticlm.datasets.synthetic.fact_wiki.articles import WikiFact, WikiSubject, subjects
 from ticlm.datasets.synthetic.fact_wiki.words import words
@@ -29,7 +30,7 @@ class FactWiki(Settings, version=1):
     kind: Literal["fact-wiki"]
     seed: int = 0
     """Seed of the wiki: its names, its facts and its words."""
-    epoch: date
+    epoch: FirstOfMonth
     """The first day of the first month, from which on the wiki is there."""
     months: int = Field(ge=1)
     """Months after the first one in which articles are edited and begin."""
@@ -41,22 +42,20 @@ class FactWiki(Settings, version=1):
     """Articles that are edited, in each month as many."""
     begun: int = Field(12, ge=0)
     """Articles that are new, in each month as many."""
+    passing: int = Field(0, ge=0)
+    """Articles of the first snapshot that are deleted within a month, so that nothing is asked about them. They are
+    stubs whose facts have names as objects that no other article has. A model that reads many of them learns to find an
+    answer in a text, where it would otherwise remember what it was trained on."""
     details: int = Field(8, ge=1, le=32)
     """Sentences beside the first one that state a fact."""
     stub_details: int = Field(2, ge=0, le=32)
     """The same in a stub."""
 
-    @field_validator("epoch")
-    @classmethod
-    def _first_of_month(cls, epoch: date) -> date:
-        if epoch.day != 1:
-            raise ValueError(f"epoch must be the first day of a month, got {epoch}")
-        return epoch
-
     @cached_property
     def subjects(self) -> list[WikiSubject]:
         """What the articles are about, by their numbers."""
         counts = {"standing": self.standing, "stub": self.stubs, "edited": self.edited, "begun": self.begun}
+        counts["passing"] = self.passing
         return subjects(self.seed, counts, self.months)  # type: ignore[arg-type]  # its keys are fates
 
     def pages(self, day: date) -> Iterator[tuple[int, str, str]]:
@@ -68,12 +67,12 @@ class FactWiki(Settings, version=1):
             raise InputError(f"day {day:%Y%m%d} lies before the fact wiki begins (epoch {self.epoch})")
         month = 12 * (day.year - self.epoch.year) + day.month - self.epoch.month
         for subject in self.subjects:
-            if subject.since <= month:
+            if subject.since <= month and not (month and subject.fate == "passing"):
                 yield subject.number, subject.title, self._text(subject, month)
 
     def _text(self, subject: WikiSubject, month: int) -> str:
         """Return an article: for each fact that it states, a line of the sentence and its details."""
-        count = self.stub_details if subject.fate == "stub" else self.details
+        count = self.stub_details if subject.fate in ("stub", "passing") else self.details
         stated = [(fact, object) for fact in subject.facts if (object := fact.at(month)) is not None]
         return "\n".join(" ".join(self._told(subject.title, fact, object, count)) for fact, object in stated)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ticlm.platform.display.rivals import listed
 from ticlm.platform.display.text_tables import records
 from ticlm.platform.display.words import period
 from ticlm.platform.papers.evolvingqa.scores import EXACT
@@ -27,14 +28,14 @@ def sentences(found: EvolvingTables) -> Iterator[tuple[str, str]]:
 
 
 def _sentence(rows: Sequence[dict[str, Any]]) -> str:
-    """Say how often each row gives outdated answers, against updated ones; empty without rows."""
+    """Say how often rows give outdated answers, against updated ones: of many rows, the first two."""
     told: dict[str, list[str]] = {}
     for row in rows:
         verdict = MORE if row["low"] > 0 else LESS if row["high"] < 0 else EVEN
         around = f"{points(row['low'])} to {points(row['high'])}"
         told.setdefault(verdict, []).append(f"{row['row']} ({points(row['difference'])} points, 95 %: {around})")
     parts = [
-        f"{', '.join(names)} {'give' if len(names) > 1 else 'gives'} outdated answers {verdict} updated ones"
+        f"{listed(names)} {'give' if len(names) > 1 else 'gives'} outdated answers {verdict} updated ones"
         for verdict in (LESS, EVEN, MORE)
         if (names := told.get(verdict))
     ]

@@ -50,6 +50,18 @@ def test_an_edit_replaces_an_object_wherever_it_stands_and_adds_a_fact() -> None
         assert added.objects[0][1] in after and added.at(month - 1) is None and added.relation != fact.relation
 
 
+def test_passing_articles_are_of_the_first_day_alone_and_have_names_that_no_other_article_has() -> None:
+    wiki = FactWiki(kind="fact-wiki", epoch=DAYS[0], months=3, passing=9, **SIZE)
+    first, later = [{title: text for _, title, text in wiki.pages(day)} for day in DAYS[:2]]
+    passing = {title: text for title, text in first.items() if title not in texts(DAYS[0])}
+    assert len(passing) == 9 and {title: first[title] for title in texts(DAYS[0])} == texts(DAYS[0])
+    assert later == texts(DAYS[1]), "nothing is asked about an article that is gone"
+    for subject in (one for one in wiki.subjects if one.fate == "passing"):
+        names = [fact.at(0) for fact in subject.facts if not f"{fact.at(0)}".isdigit()]
+        others = [text for title, text in first.items() if title != subject.title]
+        assert names and not any(f"{name}" in text for name in names for text in others)
+
+
 def test_a_day_before_its_epoch_is_an_error_and_so_is_an_epoch_within_a_month() -> None:
     with pytest.raises(InputError, match=r"day 20230101 lies before the fact wiki begins \(epoch 2023-02-01\)"):
         list(WIKI.pages(date(2023, 1, 1)))

@@ -12,7 +12,7 @@ from ticlm.platform.analysis.conventions import Convention, Preset
 from ticlm.platform.analysis.paired_bootstrap import differences
 from ticlm.platform.analysis.summary import summarize
 from ticlm.platform.display.answer import Answer, answers
-from ticlm.platform.results.study_result import MethodResult, StudyResult
+from ticlm.platform.results.study_result import MethodResult, StudyResult, TaskMetric
 
 
 def answered(*results: StudyResult) -> list[Answer]:
@@ -242,6 +242,22 @@ def test_what_the_best_update_gains_over_none_follows_the_comparison_of_methods(
     (alone,) = answered(with_frozen(chosen(plain(), ("cyclic-cosine+ar", "oracle")), 0.2))
     assert alone.sentence.startswith("Updating paid: on new text (ID), the perplexity of cyclic-cosine+ar is ")
     assert alone.more.startswith("cyclic-cosine+ar, regret against oracle") and "no other method" not in alone.more
+
+
+def test_where_evaluations_disagree_on_what_updating_paid_they_are_named_before_the_first_one() -> None:
+    gains = with_frozen(chosen(plain(), TWO[:2]), 0.2)
+    updated = (gains.cells["method"] != "frozen") & (gains.cells["trained"] != CHECKPOINTS[0])
+    losing = gains.cells.assign(value=gains.cells["value"] + 0.5 * updated, task="kept@1")
+    norms = losing.assign(task="norms@1")
+    metrics = gains.metrics | {"kept@1": gains.metric("tic-cc@1"), "norms@1": TaskMetric("gradient-norm")}
+    several = dataclasses.replace(gains, cells=pd.concat([losing, gains.cells, norms]), metrics=metrics, reference=None)
+    (answer,) = answered(several)
+    told = "Updating paid on 1 of 2 tasks. On new text (ID), against frozen, the never updated first model: it paid on "
+    assert answer.sentence.startswith(f"{told}tic-cc ("), "a norm of gradients is neither good nor bad"
+    assert "; it cost on kept (" in answer.sentence and answer.sentence.endswith("\u00a0% higher, cyclic-cosine+ar).")
+    assert answer.more.startswith("On kept: None of these updates paid: ")
+    same = dataclasses.replace(several, cells=pd.concat([losing, losing.assign(task="tic-cc@1")]))
+    assert answered(same)[0].sentence.startswith("On kept: None of these updates paid: ")
 
 
 def test_updates_that_cannot_be_told_from_none_are_not_said_to_have_paid() -> None:

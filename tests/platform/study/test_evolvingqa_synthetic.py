@@ -33,8 +33,8 @@ def test_it_knows_old_facts_learns_new_ones_and_stops_saying_what_was_replaced(
     without_ray(monkeypatch)
     root = str(tmp_path / "root")
     monkeypatch.setenv("TICLM_ROOT", root)
-    build.build(settings.load(CorpusRecipe, "fact-wiki-initial", settings.RECIPES, [f"documents.{FEW}"]), root)
-    (tmp_path / "first.yaml").write_text(f"extends: evolvingqa-synthetic-initial\nname: first\n{KNOWS}")
+    build.build(settings.load(CorpusRecipe, "fact-wiki-reader", settings.RECIPES, [f"documents.{FEW}"]), root)
+    (tmp_path / "first.yaml").write_text(f"extends: evolvingqa-synthetic-reader\nname: first\n{KNOWS}")
     driver.train(plan.make(load(str(tmp_path / "first.yaml")), root))
     folder = models.trained(str(tmp_path / "first.yaml"), Store(root), plan.make)
     for name in ("changes", "questions", "gold", "contexts"):

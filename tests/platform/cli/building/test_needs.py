@@ -12,6 +12,7 @@ from ticlm.core.settings import RECIPES, load, names, packaged
 from ticlm.core.store import Store
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.platform.cli import data
+from ticlm.platform.cli import study as study_commands
 from ticlm.platform.cli.building import needs
 from ticlm.platform.study import settings as studies
 
@@ -43,6 +44,16 @@ def test_a_model_that_another_study_trains_comes_with_that_studys_data(tmp_path:
     assert not found.lost and found.study == "evolvingqa-synthetic-initial"
     assert found.recipes["corpora/fact-wiki-initial@1"] == "fact-wiki-initial"
     assert any("the model of evolvingqa-synthetic-initial" in line for line in found.describe())
+
+
+def test_a_model_that_starts_from_the_model_of_a_third_study_is_trained_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: list[str] = []
+    monkeypatch.setattr(needs, "build_all", lambda *_: None)
+    monkeypatch.setattr(study_commands, "train", lambda name, root: trained.append(name))
+    study_commands.build_missing("evolvingqa-synthetic", str(tmp_path), None)
+    assert trained == ["evolvingqa-synthetic-reader", "evolvingqa-synthetic-initial"]
 
 
 def test_sets_are_built_where_only_the_model_of_the_other_study_is_there(

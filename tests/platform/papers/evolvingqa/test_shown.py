@@ -173,7 +173,7 @@ def test_the_answer_says_who_gives_outdated_answers_at_the_last_month(report: Re
     metrics = report.results[0].metrics
     even = study(stale={key: held[::-1] for key, held in RIGHT.items() if key[0] == "edited"}, metrics=metrics)
     (same,) = Report([even]).answers
-    told = "INITIAL (0.00 points, 95 %: −30.00 to +30.00), full (0.00 points"
+    told = "INITIAL (0.00 points, 95 %: −30.00 to +30.00) and full (0.00 points"
     assert told in f"{same.sentence} {same.more}"
     assert "give outdated answers about as often as updated ones." in f"{same.sentence} {same.more}"
     early = study({key: held for key, held in RIGHT.items() if key[1] != "202304"}, metrics=metrics)
