@@ -249,7 +249,7 @@ def test_where_evaluations_disagree_on_what_updating_paid_they_are_named_before_
     updated = (gains.cells["method"] != "frozen") & (gains.cells["trained"] != CHECKPOINTS[0])
     losing = gains.cells.assign(value=gains.cells["value"] + 0.5 * updated, task="kept@1")
     norms = losing.assign(task="norms@1")
-    metrics = gains.metrics | {"kept@1": gains.metric("tic-cc@1"), "norms@1": TaskMetric("gradient-norm")}
+    metrics = dict(gains.metrics) | {"kept@1": gains.metric("tic-cc@1"), "norms@1": TaskMetric("gradient-norm")}
     several = dataclasses.replace(gains, cells=pd.concat([losing, gains.cells, norms]), metrics=metrics, reference=None)
     (answer,) = answered(several)
     told = "Updating paid on 1 of 2 tasks. On new text (ID), against frozen, the never updated first model: it paid on "
