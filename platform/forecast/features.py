@@ -105,5 +105,7 @@ def _beyond(spec: Round) -> Iterator[str]:
         yield "averages of checkpoints"
     if spec.sampled is not None:
         yield "rows sampled from checkpoints"
+    if spec.further:
+        yield "further corpora"
     if spec.open:
         yield "shares, which are open until earlier rounds are trained"
