@@ -106,8 +106,21 @@ def test_what_does_not_fit_is_one_line(toy_study: MakeStudy, root: Path, toy_cor
     assert "no corpus there" in said({"corpus": "nowhere@1"})
     assert f"corpora.{root}/wide@1: corpus toy@1 was cut with another tokenizer" in said({"corpus": f"{root}/wide@1"})
     assert f"corpora.{root}/short@1: corpus toy@1 has other columns" in said({"corpus": f"{root}/short@1"})
-    missing = said({"periods": {"initial": "202210..202212", "step": "quarter"}})
-    assert "corpora.wiki@1: corpus wiki@1 has no period 202210-202212" in missing
+
+
+def test_a_missing_period_is_appended_or_cut(toy_study: MakeStudy, root: Path, toy_corpus: MakeCorpus) -> None:
+    late = WIKI | {"corpus": f"{root}/late@1"}
+    toy_corpus(root / "late@1", QUARTERS[:1], step="quarter")
+    with pytest.raises(
+        InputError, match="corpus toy@1 has no period 202304-202306, which ends by the end of the study"
+    ):
+        planned(toy_study, root, corpora=[late])
+    cut = late | {"periods": {"initial": QUARTERS[0], "last": QUARTERS[0]}}
+    goes_on = list(planned(toy_study, root, corpora=[cut]).tree.rounds.values())[-1]
+    assert [source.period for source in goes_on.further] == [QUARTERS[0]]
+    toy_corpus(root / "late@1", QUARTERS, step="quarter")
+    new = list(planned(toy_study, root, corpora=[late]).tree.rounds.values())[-1]
+    assert [source.period for source in new.further] == [QUARTERS[1]]
 
 
 def test_what_is_mixed_is_in_ids_and_its_name_and_place_are_not(toy_study: MakeStudy, root: Path) -> None:
