@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from pydantic import Field
@@ -11,12 +12,14 @@ from ticlm.core.settings import Settings
 
 
 class Step(Settings):
-    """Counts of one build step: documents read, documents dropped by reason, and documents edited and passed on."""
+    """Counts of one build step: documents read, documents dropped by reason, documents edited and passed on, and parts
+    of texts that it masked by kind."""
 
     name: str
     read: int = 0
     dropped: dict[str, int] = Field(default_factory=dict)
     edited: int = 0
+    masked: dict[str, int] = Field(default_factory=dict)
 
     @property
     def kept(self) -> int:
@@ -34,12 +37,13 @@ class Step(Settings):
 
     @staticmethod
     def _of(name: str, same: Sequence[Step]) -> Step:
-        dropped: dict[str, int] = {}
+        dropped, masked = Counter[str](), Counter[str]()
         for step in same:
-            for reason, count in step.dropped.items():
-                dropped[reason] = dropped.get(reason, 0) + count
+            dropped.update(step.dropped)
+            masked.update(step.masked)
         read, edited = sum(step.read for step in same), sum(step.edited for step in same)
-        return Step(name=name, read=read, dropped=dict(sorted(dropped.items())), edited=edited)
+        counts = {"dropped": dict(sorted(dropped.items())), "masked": dict(sorted(masked.items()))}
+        return Step(name=name, read=read, edited=edited, **counts)
 
 
 class Host(Settings):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, model_validator
@@ -128,6 +129,14 @@ class Calendar(Settings):
                 f"periods.last: {self.last} ends inside the period {periods[-1].label}; end it with that period"
             )
         return Timeline(periods=tuple(periods))
+
+    def ended_by(self, day: date) -> tuple[Period, ...]:
+        """Return the periods that end by `day` (which they exclude), oldest first; without `last` or `only`, all that
+        do. Raises InputError if the calendar has no start."""
+        if self.initial is None and self.only is None:
+            raise InputError("periods: give initial (or only), so that the periods have a start")
+        walk = self._walk() if self.only is None and self.last is None else iter(self.timeline().periods)
+        return tuple(takewhile(lambda period: period.end <= day, walk))
 
     def place(self, moment: date | datetime) -> Period | None:
         """Return the period that holds `moment` (UTC). None if it lies outside the calendar, if the period goes on

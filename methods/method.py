@@ -12,7 +12,6 @@ from pydantic import Discriminator, Field, InstanceOf, Tag, model_validator
 
 from ticlm.core.errors import InputError
 from ticlm.core.extensions import METHODS, Own
-from ticlm.core.mixture import Mixture, allot
 from ticlm.core.periods import Label
 from ticlm.core.seeds import Seeds
 from ticlm.core.settings import Settings
@@ -168,6 +167,15 @@ class Continual(Settings):
         """Return whether it may have a checkpoint of this period."""
         return True
 
+    @property
+    def one_corpus(self) -> str:
+        """Why its rounds draw from the study's own corpus alone, however many it has; empty: they draw from all."""
+        if not isinstance(self.replay, Replay) or type(self.replay).mixtures is not Replay.mixtures:
+            return f"replay {getattr(self.replay, 'kind', type(self.replay).__name__)} knows no past of further corpora"
+        if type(self).round_requests not in (Continual.round_requests, Joint.round_requests):
+            return f"{type(self).__name__} lays out rounds of its own, on the study's corpus alone"
+        return ""
+
     def _check_reads(self, previous: str, label: str, timeline: MethodTimeline) -> None:
         if previous in self.replay.expired_periods:
             before, now = timeline.sources[previous], timeline.sources[label]
@@ -194,7 +202,7 @@ class Joint(Continual):
 
     def round_requests(self, timeline: MethodTimeline) -> Iterator[RoundRequest]:
         yield timeline.first()
-        mixture = Mixture.of({timeline.sources[label]: timeline.budget(label) for label in timeline.later})
+        mixture = timeline.without_replay(timeline.later, timeline.budget)
         yield RoundRequest(period=timeline.later[-1], start="previous", mixtures=(mixture,), previous=timeline.start)
 
 
@@ -218,6 +226,7 @@ class OracleSeries(Settings):
     """Seeds of the runs; its models take the seed of `initial`."""
     is_series: ClassVar[bool] = True
     has_old_on_top: ClassVar[bool] = False
+    one_corpus: ClassVar[str] = ""
 
     @model_validator(mode="after")
     def _some(self) -> OracleSeries:
@@ -247,8 +256,7 @@ class OracleSeries(Settings):
             if cutoff in ready:
                 yield RoundRequest(period=cutoff, start="scratch", mixtures=(), initial=True, model=ready[cutoff])
                 continue
-            tokens = timeline.initial + timeline.budget_upto(cutoff, self.continual_tokens)
-            mixture = Mixture.of(allot(tokens, dict.fromkeys(timeline.seen(cutoff), 1)))
+            mixture = timeline.from_scratch(cutoff, self.continual_tokens)
             yield RoundRequest(period=cutoff, start="scratch", mixtures=(mixture,), initial=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
@@ -12,6 +13,7 @@ from pydantic import Field
 from ticlm.core.mixture import Mixture, OldCorpus, Source
 from ticlm.core.periods import Label
 from ticlm.core.settings import Settings
+from ticlm.methods.corpora import Part, checked
 from ticlm.methods.timeline import Imported, MethodTimeline, Sampling
 
 if TYPE_CHECKING:
@@ -100,7 +102,8 @@ class Replay(Rehearsal):
         return self.expired
 
     def mixtures(self, label: str, timeline: MethodTimeline) -> tuple[Mixture, ...]:
-        return (self.draw(timeline.seen(label), timeline.budget(label)),)
+        *further, own = timeline.parts(label)
+        return (self.draw([*own.past, *own.new], own.tokens, further=further),)
 
     def kept(self, past: Sequence[Source]) -> list[Source]:
         """Return the old sources, oldest first, that have not expired."""
@@ -108,30 +111,27 @@ class Replay(Rehearsal):
         return kept if self.expire_after is None else [old for old in kept if old in past[-self.expire_after :]]
 
     def draw(
-        self, seen: Sequence[Source], budget: int, share: Callable[[Sequence[Source], int], Mixture] | None = None
+        self,
+        seen: Sequence[Source],
+        budget: int,
+        share: Callable[[Sequence[Source], int], Mixture] | None = None,
+        further: Sequence[Part] = (),
     ) -> Mixture:
-        """Return the mixture that a round draws: no expired period, and of each old period only its part of the buffer.
+        """Return the mixture that a round draws: no expired period, and of each old one its part of the common buffer.
 
         `share` makes the mixture of the sources that are left, by default `mixture`. Raises ValueError if it does not
         spend the budget on these sources.
         """
-        *past, now = seen
-        kept = self.kept(past)
-        mixture = (share or self.mixture)([*kept, now], budget)
-        self._check(mixture, {*kept, now}, budget)
-        if self.buffer_tokens is None or not kept:
+        found, old = list[Mixture](), list[Source]()
+        for part in (*further, Part(tuple(seen[:-1]), (seen[-1],), budget)):
+            kept = self.kept(part.past)
+            found.append((share or self.mixture)([*kept, part.new[-1]], part.tokens))
+            found[-1] = part.spread(checked(found[-1], {*kept, part.new[-1]}, part.tokens))
+            old += kept
+        mixture = reduce(Mixture.plus, found)
+        if self.buffer_tokens is None or not old:
             return mixture
-        return mixture.within(dict.fromkeys(kept, self.buffer_tokens // len(kept)))
-
-    def _check(self, mixture: Mixture, given: set[Source], budget: int) -> None:
-        """Raise ValueError unless a mixture spends the budget, on the sources that it was given."""
-        if not isinstance(mixture, Mixture):
-            raise ValueError(f"mixture returns a Mixture, got {type(mixture).__name__}")
-        other = next((source for source in mixture.sources if source not in given), None)
-        if other is not None:
-            raise ValueError(f"its mixture draws from {other}, which it was not given")
-        if mixture.tokens != budget:
-            raise ValueError(f"its mixture has {mixture.tokens:,} tokens, the budget is {budget:,}")
+        return mixture.within(dict.fromkeys(old, self.buffer_tokens // len(old)))
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import Field
@@ -12,6 +12,8 @@ from ticlm.core import hub
 from ticlm.core.mixture import Mixture, Source
 from ticlm.core.periods import Label
 from ticlm.core.settings import Settings
+from ticlm.methods import corpora
+from ticlm.methods.corpora import CorpusClock, Part
 
 
 class Imported(Settings):
@@ -82,6 +84,9 @@ class MethodTimeline:
     `losses(label, periods)` are those of the run's own checkpoint of the period `label`, which the next round starts
     from, on the tune rows of `periods`, in nats per token; None if they are not recorded yet. `drawn(label)` are the
     rows that its round took from each period, its own last. Both are there for the rounds laid out so far.
+
+    `clocks` are those of further corpora, which a round draws from too; the budgets are those of all corpora together.
+    `further_rows` are training rows of their sources, as far as they are built.
     """
 
     sources: Mapping[str, Source]
@@ -95,6 +100,8 @@ class MethodTimeline:
     length: int
     losses: Callable[[str, tuple[str, ...]], Mapping[str, float] | None] = lambda *_: None
     drawn: Callable[[str], Mapping[str, int]] = lambda _: {}
+    clocks: tuple[CorpusClock, ...] = ()
+    further_rows: Mapping[Source, int] = field(default_factory=dict)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -113,5 +120,41 @@ class MethodTimeline:
 
     def first(self) -> RoundRequest:
         """Return the round of the initial checkpoint."""
-        mixtures = (Mixture.of({self.sources[self.start]: self.initial}),) if self.initial else ()
+        mixtures = (self.without_replay([self.start], lambda _: self.initial),) if self.initial else ()
         return RoundRequest(period=self.start, start="scratch", mixtures=mixtures, initial=True)
+
+    def parts(self, label: str) -> list[Part]:
+        """Return how the budget of the continual round at `label` is shared by corpora, the study's own last."""
+        return corpora.parts(self.clocks, label, self.seen(label), self.budget(label))
+
+    def without_replay(self, labels: Sequence[str], budget: Callable[[str], int]) -> Mixture:
+        """Return the mixture of rounds without replay at these periods, together, under a budget for each."""
+        found = Mixture(shares=())
+        for label in labels:
+            for part in corpora.parts(self.clocks, label, self.seen(label), budget(label)):
+                found = found.plus(part.spread(Mixture.of({part.new[-1]: part.tokens})))
+        return found
+
+    def from_scratch(self, label: str, total: Any) -> Mixture:
+        """Return the mixture of a training from scratch at `label`: of each corpus as many tokens as a continual run
+        under `total` has drawn by then, in equal parts of all its periods so far."""
+        rounds = [(label, self.initial + self.budget_upto(label, total))]
+        if self.clocks:  # shares change from round to round, as long as a corpus has no period yet
+            trained = self.continual[: self.continual.index(label) + 1] if label in self.continual else ()
+            upto = [self.budget_upto(one, total) for one in trained]
+            rounds = [(one, now - before) for one, before, now in zip(trained, [0, *upto], upto)]
+            rounds += [(self.start, self.initial)] if self.initial else []
+        return corpora.series_mixture(self.clocks, self.seen(label), label, rounds)
+
+    def further(self, label: str) -> tuple[Source, ...]:
+        """Return the sources of further corpora that count as new in the round at `label`."""
+        return tuple(source for clock in self.clocks for source in clock.current(label))
+
+    def is_late(self, source: Source, label: str) -> bool:
+        """Return whether a source of a further corpus has not ended by the end of the period `label`."""
+        return any(source.corpus == clock.corpus and source not in clock.seen[label] for clock in self.clocks)
+
+    def rows_of(self, source: Source) -> int | None:
+        """Return the training rows of a source of the study's own corpus or a further one; None if not known."""
+        own = source == self.sources.get(source.period)
+        return (self.sizes or {}).get(source.period) if own else self.further_rows.get(source)

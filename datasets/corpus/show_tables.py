@@ -85,6 +85,8 @@ def steps_table(steps: Sequence[Step], through: tuple[int, int, int] | None = No
         table.add_row(Text(step.name), *counts, short(step.edited))
         for reason, count in sorted(step.dropped.items(), key=lambda pair: (-pair[1], pair[0])):
             table.add_row(Text(f"  {reason}"), "", short(count), percent(count, step.read), "", "", style="dim")
+        for kind, count in step.masked.items():
+            table.add_row(Text(f"  parts masked: {kind}"), "", "", "", "", short(count), style="dim")
     return table
 
 

@@ -169,6 +169,7 @@ class _Reading:
         self._elsewhere = {label for label, paths in known.only.items() if path not in paths}
         self._dropped: dict[str | None, Counter[tuple[int, str]]] = {}
         self._edited: dict[str | None, Counter[int]] = {}
+        self._masked: dict[str | None, Counter[tuple[int, str]]] = {}
         self._read: Counter[str | None] = Counter()
         self._newest: dict[str | None, dict[str, datetime]] = {}
         self._bad: Counter[str] = Counter()
@@ -237,6 +238,7 @@ class _Reading:
         # filters that move no document are asked only now: most documents of an archive may lie outside the calendar
         result = result or passed(outcome, self.recipe.filters)
         self._edited.setdefault(label, Counter()).update(result.edited)
+        self._masked.setdefault(label, Counter()).update(result.masked)
         kept = result.document
         if kept is None:
             assert result.step is not None and result.reason is not None
@@ -275,7 +277,9 @@ class _Reading:
         for at, name in enumerate(self.names):
             dropped = {why: n for (step, why), n in self._dropped.get(label, Counter()).items() if step == at}
             edited = self._edited.get(label, Counter())[at - 1] if at else 0
-            steps.append(Step(name=name, read=left, dropped=dict(sorted(dropped.items())), edited=edited))
+            masked = {kind: n for (step, kind), n in self._masked.get(label, Counter()).items() if step == at - 1}
+            counts = {"dropped": dict(sorted(dropped.items())), "masked": dict(sorted(masked.items()))}
+            steps.append(Step(name=name, read=left, edited=edited, **counts))
             left = steps[-1].kept
         return DocumentCounts.of(read, steps, self._newest.get(label, {}))
 

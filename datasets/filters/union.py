@@ -5,8 +5,8 @@ RefinedWeb's filters are in modules of their own: `urls`, `language`, `quality`,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, Literal, Protocol
 
@@ -20,6 +20,8 @@ from ticlm.datasets.filters.clean_lines import CleanLines
 from ticlm.datasets.filters.date_line import DateLine
 from ticlm.datasets.filters.language import Language
 from ticlm.datasets.filters.later_text import LaterThanItsDate
+from ticlm.datasets.filters.offensive import OffensiveWords
+from ticlm.datasets.filters.personal import Masked, PersonalData
 from ticlm.datasets.filters.quality import (
     Alphabetic,
     Bullets,
@@ -44,9 +46,11 @@ class Filter(Protocol):
 
     A filter that may give a document another timestamp says so by a property `moving`. The document then belongs to the
     period of its new date, and is counted there, as if it had been read with it.
+
+    A filter that masks parts of a text returns them counted by kind, as a Masked document.
     """
 
-    def __call__(self, document: Document) -> Document | str: ...
+    def __call__(self, document: Document) -> Document | str | Masked: ...
 
 
 class MinChars(Settings):
@@ -138,6 +142,8 @@ AnyFilter = Annotated[
     | ShareOfDocuments
     | LaterThanItsDate
     | DateLine
+    | PersonalData
+    | OffensiveWords
     | Function,
     Field(discriminator="kind"),
 ]
@@ -169,23 +175,28 @@ it, and of the third it may have one word, but not two (`at_least: 2`).
 class FilterOutcome:
     """The result of a list of filters: the document, or the reason to leave it out.
 
-    `step` is the index of the filter that left it out; `edited` are the indices of the filters that changed it.
+    `step` is the index of the filter that left it out; `edited` are the indices of the filters that changed it, and
+    `masked` the number of parts that they masked by (index, kind).
     """
 
     document: Document | None
     reason: str | None = None
     step: int | None = None
     edited: tuple[int, ...] = ()
+    masked: Mapping[tuple[int, str], int] = field(default_factory=dict)
 
 
 def passed(document: Document, filters: Sequence[Filter]) -> FilterOutcome:
     """Apply the filters in turn, up to the first that leaves the document out."""
-    edited: list[int] = []
+    edited, masked = list[int](), dict[tuple[int, str], int]()
     for number, step in enumerate(filters):
         outcome = step(document)
         if isinstance(outcome, str):
-            return FilterOutcome(None, outcome, number, tuple(edited))
+            return FilterOutcome(None, outcome, number, tuple(edited), masked)
+        if isinstance(outcome, Masked):
+            masked |= {(number, kind): count for kind, count in outcome.kinds.items()}
+            outcome = outcome.document
         if outcome is not document:
             edited.append(number)
             document = outcome
-    return FilterOutcome(document, edited=tuple(edited))
+    return FilterOutcome(document, edited=tuple(edited), masked=masked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ticlm.core import paths
 from ticlm.core.mixture import Source
 from ticlm.platform.study.needs import missing_periods, rowless
 from ticlm.platform.study.plan import Plan
@@ -65,7 +66,20 @@ def notes(plan: Plan, most: MostEpochs | None) -> list[str]:
             "to converge when its rate falls, so methods differ by what they learn, not by what they forget "
             "(ticlm docs sizing)"
         )
-    return [*found, *_repeated(most), *_short(plan), *_held(plan), *_lopsided(plan)]
+    return [*found, *_further(plan), *_repeated(most), *_short(plan), *_held(plan), *_lopsided(plan)]
+
+
+def _further(plan: Plan) -> Iterator[str]:
+    """Yield a line for each further corpus: in how many rounds it has a new period, and what the others draw."""
+    timeline = plan.study.timeline
+    for one in plan.study.corpora:
+        clock = one.clock(timeline)
+        new, drawn = (sum(map(bool, found)) for found in (clock.new.values(), map(clock.current, timeline.labels)))
+        others = [f"{drawn - new} go on with its newest one"] if drawn > new else []
+        if drawn < len(timeline):
+            others.append(f"{len(timeline) - drawn} give its share to {paths.corpus_id(plan.study.corpus)}")
+        rest = f"; of the others {' and '.join(others)}" if others else ""
+        yield f"{clock.corpus} ({one.share:g} of each budget): {new} of {len(timeline)} rounds have a new period{rest}"
 
 
 def _repeated(most: MostEpochs | None) -> list[str]:

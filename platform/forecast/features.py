@@ -118,5 +118,7 @@ def _beyond(spec: Round) -> Iterator[str]:
         yield type(recipe.optimizer).__name__
     if spec.sampled is not None:
         yield "rows sampled from checkpoints"
+    if spec.further:
+        yield "further corpora"
     if spec.open:
         yield "shares, which are open until earlier rounds are trained"

@@ -24,6 +24,7 @@ from ticlm.platform.publish.certificate import (
     TuneLosses,
     VintageCertificate,
 )
+from ticlm.platform.study import data as corpora
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.external_inputs import external_inputs
 from ticlm.platform.study.identity import imported
@@ -90,7 +91,8 @@ class VintageLineage:
         labels = whole.timeline.labels
         first = labels.index(self.label) + 1 if self.label in labels else 1
         alone = {"methods": (method,), "evaluations": (), "tables": (), "recipe": None, "recipes": ()}
-        named = {"corpus": paths.corpus_id(whole.corpus), "first_periods": first, "reference": None}
+        further = tuple(one.model_copy(update={"corpus": paths.corpus_id(one.corpus)}) for one in whole.corpora)
+        named = {"corpus": paths.corpus_id(whole.corpus), "corpora": further, "first_periods": first, "reference": None}
         return whole.model_copy(update={**alone, **named})
 
     @cached_property
@@ -142,8 +144,8 @@ class VintageLineage:
         """Return a plan of the study that holds this vintage alone. Raises RuntimeError if its rounds are others."""
         plan, known = self.plan, {(one.round, one.periods, one.rows): one.losses for one in self.tune_losses}
         assert plan.corpus is not None
-        sizes = sizes_of(plan.corpus, self.study)
-        tree = rounds(self.study, sizes, recorded=lambda _, one: known.get((one.round, one.periods, one.rows)))
+        sizes, further = sizes_of(plan.corpus, self.study), rows_of(plan.corpora)
+        tree = rounds(self.study, sizes, further, recorded=lambda _, one: known.get((one.round, one.periods, one.rows)))
         if not tree.runs or tree.runs[0].rounds.get(self.label) != self.key:
             raise RuntimeError(f"the study, cut at {self.label}, has another round there; this is a fault of ticlm")
         return replace(plan, study=self.study, tree=tree)
@@ -231,6 +233,11 @@ def sizes_of(corpus: Corpus, study: Study) -> dict[str, int]:
     last = study.last_visible_period
     seen = [label for label in corpus.periods if last is None or span(label)[1] <= span(last)[1]]
     return {label: corpus.periods[label].splits["train"].rows for label in seen}
+
+
+def rows_of(held: Mapping[str, Corpus]) -> dict[Source, int]:
+    """Return the rows of all sources of some corpora, by the names that sources have for them."""
+    return {source: manifest.rows for source, manifest in corpora.splits(held).items()}
 
 
 def kind_of(spec: Round) -> Literal["round", "average", "sample"]:

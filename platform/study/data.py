@@ -10,7 +10,9 @@ from ticlm.core.errors import InputError
 from ticlm.core.mixture import Source
 from ticlm.core.reading.near import hint
 from ticlm.core.row_columns import TOKENS, check_columns
+from ticlm.core.settings import build_command
 from ticlm.core.store import Store
+from ticlm.methods.corpora import FurtherCorpus
 from ticlm.methods.method import Continual
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.settings import Study
@@ -63,9 +65,9 @@ def _opened(name: str, own: Corpus, store: Store | None, where: str) -> Corpus:
 
 
 def trained_on(study: Study, own: Corpus, store: Store) -> dict[str, Corpus]:
-    """Return the corpora that rounds train on, by the names that sources have for them: the study's own, those of tuned
-    copies, and those of old rows. Raises InputError if a corpus is not there, was cut in another way, shares its name
-    with another, or lacks the period of the old rows."""
+    """Return the corpora that rounds train on, by the names that sources have for them: the study's own, further ones,
+    those of tuned copies, and those of old rows. Raises InputError if a corpus is not there, was cut in another way,
+    shares its name with another, or lacks a period that rounds draw."""
     found = {paths.corpus_id(study.corpus): own}
     for where, name, corpus in _others(study, own, store):
         known = paths.corpus_id(name)
@@ -80,7 +82,12 @@ def trained_on(study: Study, own: Corpus, store: Store) -> dict[str, Corpus]:
 
 
 def _others(study: Study, own: Corpus, store: Store) -> Iterator[tuple[str, str, Corpus]]:
-    """Yield the corpora of tuned copies and of old rows: the setting that names each, its name, and the corpus."""
+    """Yield further corpora, those of tuned copies and of old rows: the setting that names each, its name, and the
+    corpus."""
+    for further in study.corpora:
+        corpus = _alike(further.corpus, own, store, f"corpora.{further.corpus}")
+        _check_periods(study, further, corpus)
+        yield f"corpora.{further.corpus}", further.corpus, corpus
     for task in study.evaluations:
         if task.prepare is not None:
             where, name = f"evaluations.{task.name}.prepare", task.prepare.corpus
@@ -93,17 +100,39 @@ def _others(study: Study, own: Corpus, store: Store) -> Iterator[tuple[str, str,
             yield f"{where}.corpus", study.corpus if name is None else name, corpus
     for method, old in study.old_corpora:
         where = f"methods.{method}.replay.corpus"
-        corpus = other(old.corpus, own, store, where)
-        if corpus.info.columns != own.info.columns:
+        yield where, old.corpus, _alike(old.corpus, own, store, where)
+
+
+def _alike(name: str, own: Corpus, store: Store | None, where: str) -> Corpus:
+    """Return another corpus with the study's tokenizer and columns. Raises InputError if it has not."""
+    corpus = other(name, own, store, where)
+    if corpus.info.columns != own.info.columns:
+        raise InputError(f"{where}: corpus {corpus.info.id} has other columns than {own.info.id}; build it with these")
+    return corpus
+
+
+def _check_periods(study: Study, further: FurtherCorpus, corpus: Corpus) -> None:
+    """Raise InputError if a further corpus lacks a period that has ended by the end of the study, or has another one
+    of its name."""
+    for period in further.periods.ended_by(study.timeline.periods[-1].end):
+        manifest = corpus.periods.get(period.label)
+        if manifest is None:
             raise InputError(
-                f"{where}: corpus {corpus.info.id} has other columns than {own.info.id}; build it with these"
+                f"corpora.{further.corpus}: corpus {corpus.info.id} has no period {period.label}, which ends by the "
+                f"end of the study; append it with {build_command(further.corpus)}, or cut its periods"
             )
-        yield where, old.corpus, corpus
+        if manifest.period != period:
+            raise InputError(f"period {period.label} spans other days in corpus {corpus.info.id}")
 
 
-def rows_tuned_on(study: Study, own: Corpus, store: Store | None) -> dict[Source, int]:
-    """Return the rows of each source that tuned copies with a budget in epochs may train on, as far as it exists."""
+def further_rows(study: Study, own: Corpus, store: Store | None) -> dict[Source, int]:
+    """Return the rows of each source of further corpora, and of those that tuned copies with a budget in epochs may
+    train on, as far as it exists."""
     found: dict[Source, int] = {}
+    for further in study.corpora:
+        there = find(further.corpus, store, study.last_visible_period)
+        held = {} if there is None else splits({paths.corpus_id(further.corpus): there})
+        found |= {source: manifest.rows for source, manifest in held.items()}
     for prepare in (task.prepare for task in study.evaluations):
         if prepare is not None and prepare.epochs is not None:
             name = study.corpus if prepare.corpus is None else prepare.corpus

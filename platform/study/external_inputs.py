@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.remote.credentials import without_credentials
 from ticlm.methods.method import OracleSeries
@@ -16,6 +17,9 @@ def external_inputs(plan: Plan) -> list[str]:
     if plan.corpus is not None and plan.corpus.info.tokenizer.as_of is not None:
         lines.append(f"tokenizer {plan.corpus.info.tokenizer.name}, as of {plan.corpus.info.tokenizer.as_of}")
     lines += plan.corpus.info.external_inputs if plan.corpus is not None else ()
+    for name in (paths.corpus_id(one.corpus) for one in plan.study.corpora):
+        if name in plan.corpora:
+            lines += [f"corpus {name}: {line}" for line in plan.corpora[name].info.external_inputs]
     if plan.corpus is not None:
         lines += dict.fromkeys(line for task in plan.study.evaluations for line in _of_examples(plan, task))
     if isinstance(plan.study.model, FolderModel):

@@ -241,7 +241,7 @@ class Plan:
         periods, most = 0, None if self.corpus is None else 0
         for key in run.keys:
             spec = self.tree.rounds[key]
-            old = [source for source in spec.sources if source not in (spec.own, spec.sampled_source)]
+            old = spec.old_sources
             periods = max(periods, len(old))
             if most is not None:
                 windows = {d.source: d.window[1] for d in spec.cursors if d.window is not None}
@@ -280,8 +280,8 @@ def make(study: Study, root: str | Store | None) -> Plan:
     study = study if store is None else models.with_model(study, store, make)
     corpus = corpora.find(study.corpus, store, study.last_visible_period)
     sizes = {label: m.splits["train"].rows for label, m in corpus.periods.items()} if corpus else None
-    tuned = corpora.rows_tuned_on(study, corpus, store) if corpus else None
-    lay_out = partial(rounds, study, sizes, tuned)
+    further = corpora.further_rows(study, corpus, store) if corpus else None
+    lay_out = partial(rounds, study, sizes, further)
     plan = Plan(study, lay_out(), corpus, store, _lay_out=lay_out)
     if plan.known is None:  # else nothing trains before there is a corpus, and counting takes seconds
         plan.check_adapters()

@@ -150,9 +150,12 @@ class Round(Settings):
     different rules apart in the tree, so that the shape of the tree does not depend on what is recorded by now."""
     open: bool = False
     """Whether its shares are not known yet; its mixture is then a placeholder, and it has no id."""
+    further: tuple[Source, ...] = ()
+    """Sources of further corpora that count as new text, as its own period does."""
 
     def without_meaning(self) -> frozenset[str]:
-        return frozenset(name for name in ("average", "sample", "sampled", "rule", "open") if not getattr(self, name))
+        unused = ("average", "sample", "sampled", "rule", "open", "further")
+        return frozenset(name for name in unused if not getattr(self, name))
 
     @property
     def is_trained(self) -> bool:
@@ -209,14 +212,21 @@ class Round(Settings):
     def own(self) -> Source | None:
         """The source of its own period that it trains on; None if it draws from no such source.
 
-        An old corpus may call a period by the same label; the round's own comes last in its mixtures.
+        Another corpus may call a period by the same label; the round's own comes last in its mixtures.
         """
         shares = (share for segment in reversed(self.segments) for share in reversed(segment.mixture.shares))
-        return next((share.source for share in shares if share.source.period == self.period), None)
+        named = (share.source for share in shares if share.source.period == self.period)
+        return next((source for source in named if source not in self.further), None)
+
+    @property
+    def old_sources(self) -> list[Source]:
+        """The sources of old text: neither its own, nor new ones of further corpora, nor sampled."""
+        not_old = (self.own, self.sampled_source, *self.further)
+        return [source for source in self.sources if source not in not_old]
 
     @property
     def new_rows(self) -> int:
-        """Rows of its own period that it draws."""
+        """Rows of its own period that it draws, and of further corpora's new ones."""
         return self.new_and_old_rows[0]
 
     @property
@@ -227,8 +237,8 @@ class Round(Settings):
     @property
     def new_and_old_rows(self) -> tuple[int, int]:
         """The two numbers of rows together, as a count of all its draws takes most of the time."""
-        rows, own = self.draws(), self.own
-        new = 0 if own is None else rows.get(own, 0)
+        rows = self.draws()
+        new = sum(rows.get(source, 0) for source in (self.own, *self.further) if source is not None)
         return new, sum(rows.values()) - new
 
     def draws(self) -> dict[Source, int]:
@@ -271,13 +281,17 @@ def nothing(rounds: Mapping[str, Round], measured: Measured) -> None:
 
 
 def drawn_before(
-    mixtures: Sequence[Mixture], recipe: RoundRecipe, cursor: Mapping[Source, SourceCursor], sizes: Mapping[str, int]
+    mixtures: Sequence[Mixture],
+    recipe: RoundRecipe,
+    cursor: Mapping[Source, SourceCursor],
+    rows_of: Callable[[Source], int | None],
 ) -> Iterator[SourceCursor]:
-    """Yield, for each source of the mixtures, how many rows the chain has used, and which part a buffer keeps now."""
+    """Yield, for each source of the mixtures, how many rows the chain has used, and which part a buffer keeps now.
+    `rows_of` are a source's rows, None if not known."""
     for share in {share.source: share for mixture in mixtures for share in mixture.shares}.values():
         before = cursor.get(share.source)
         if share.kept is not None:
             before = before or SourceCursor(source=share.source, seed=recipe.seed, rows=0)
-            yield before.cut(share.kept, recipe.length, sizes.get(share.source.period))
+            yield before.cut(share.kept, recipe.length, rows_of(share.source))
         elif before is not None:
             yield before

@@ -17,6 +17,7 @@ from ticlm.core.seeds import Seed, Seeds
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.methods.budgets import ContinualTokens, Epochs, Steps
+from ticlm.methods.corpora import FurtherCorpus, check_further
 from ticlm.methods.method import AnyOptimizer, AnySchedule, Continual, Method, OracleSeries
 from ticlm.methods.objectives import AnyObjective, Causal
 from ticlm.methods.optimizers import AdamW
@@ -32,12 +33,6 @@ from ticlm.platform.tasks.union import AnyTask
 
 FOLDER = "platform/studies"
 """Where studies are packaged."""
-
-
-def _calendar(value: Any) -> Any:
-    if value == calendar.WORD:
-        raise ValueError("corpus stands for a calendar that a root or a recipe tells; here there is neither")
-    return value
 
 
 class Loss(Settings):
@@ -123,7 +118,9 @@ class Study(Settings):
     recipes: tuple[str, ...] = ()
     """Recipes of further corpora and sets that tasks and methods read, as `recipe` is of the study's own corpus. `ticlm
     run` builds what is not there; packaged ones of these names need not be listed."""
-    periods: Annotated[Calendar, BeforeValidator(_calendar, json_schema_input_type=Calendar | Literal["corpus"])]
+    corpora: tuple[FurtherCorpus, ...] = ()
+    """Further corpora that rounds draw from, each with periods of its own and a share of every round's budget."""
+    periods: Annotated[Calendar, BeforeValidator(calendar.known, json_schema_input_type=Calendar | Literal["corpus"])]
     """The periods of the study, from the initial one to the last; `corpus` takes those of the corpus: the calendar of
     `recipe` up to its `last`, else up to the last period that is built."""
     first_periods: int | None = Field(None, gt=0)
@@ -168,7 +165,8 @@ class Study(Settings):
 
     def without_meaning(self) -> frozenset[str]:
         # Recipes build what identities of corpora tell, and what methods share stands in `methods`.
-        return frozenset({"recipe", "recipes", "each_method"} | (set() if self.tables else {"tables"}))
+        unused = {name for name in ("tables", "corpora") if not getattr(self, name)}
+        return frozenset({"recipe", "recipes", "each_method"} | unused)
 
     @model_validator(mode="before")
     @classmethod
@@ -216,6 +214,7 @@ class Study(Settings):
             external_inputs.append(("the initial model", self.model))
         old = [(f"the old corpus of {name}", one.as_of) for name, one in self.old_corpora if one.as_of is not None]
         self._check_outside([*((what, one.as_of) for what, one in external_inputs), *old])
+        check_further(self.corpora, self.corpus, self.periods.timeline(), self.methods)
         return self
 
     @property
@@ -279,10 +278,8 @@ class Study(Settings):
     @property
     def reference_method(self) -> str | None:
         """The method whose last model regret is measured against: the named one, the first Oracle series, or None."""
-        if self.reference == "raw":
-            return None
         if self.reference is not None:
-            return self.reference
+            return None if self.reference == "raw" else self.reference
         return next((m.name for m in self.methods if m.is_series), None)
 
 

@@ -113,17 +113,18 @@ class Tree:
 def rounds(
     study: Study,
     sizes: Mapping[str, int] | None = None,
-    tuned: Mapping[Source, int] | None = None,
+    further: Mapping[Source, int] | None = None,
     recorded: LossLookup = nothing,
 ) -> Tree:
     """Return every round of the study, each once however many methods share it.
 
     `sizes` are training rows by period. They are needed for budgets in epochs, for samples of old rows by the number of
-    new ones, and to limit a buffer to the rows that exist. `tuned` are the rows of what tuned copies in epochs read.
+    new ones, and to limit a buffer to the rows that exist. `further` are those of the sources of other corpora: further
+    ones of the study, and those that tuned copies in epochs read.
     Shares of adaptive replay follow from what is `recorded`; rounds whose shares are not known yet are open.
     """
     sizes = {**expected_sizes(study), **(sizes or {})} or sizes  # None stays None: not known is not empty
-    timeline = _timeline(study, sizes)
+    timeline = replace(_timeline(study, sizes), further_rows=further or {})
     tree = Tree()
     for method in study.methods:
         for seed in method.seeds:
@@ -137,7 +138,7 @@ def rounds(
                 if study.scores(run.method, label) and task.scores(label, run.labels)
             )
             for key in dict.fromkeys(scored):
-                leaf = tuned_copy(study, task, key, tree.rounds[key], tuned or {})
+                leaf = tuned_copy(study, task, key, tree.rounds[key], further or {})
                 tree.leaves[key, task.id] = leaf_key = fingerprint(leaf, tree.parts)
                 tree.rounds.setdefault(leaf_key, leaf)
     return tree
@@ -166,6 +167,7 @@ def _timeline(study: Study, sizes: Mapping[str, int] | None) -> MethodTimeline:
         ),
         sizes=sizes,
         length=study.length,
+        clocks=tuple(one.clock(study.timeline) for one in study.corpora),
     )
 
 

@@ -16,7 +16,7 @@ from ticlm.core.settings import parse
 from ticlm.core.store import Store
 from ticlm.platform.publish.certificate import CorpusRead, VintageCertificate, is_inside
 from ticlm.platform.publish.inputs import model_place
-from ticlm.platform.publish.lineage import VintageLineage, kind_of, outside_of, reads_of, sizes_of
+from ticlm.platform.publish.lineage import VintageLineage, kind_of, outside_of, reads_of, rows_of, sizes_of
 from ticlm.platform.study import data as corpora
 from ticlm.platform.study.identity import content, identities, imported, models_of, with_models
 from ticlm.platform.study.plan import Plan
@@ -184,7 +184,12 @@ def _plan(study: Study, about: VintageCertificate, inputs: PublishedInputs, root
     if own is None:
         raise InputError(f"corpus {study.corpus} of the study is not among those of the certificate")
     known = {(one.round, one.periods, one.rows): one.losses for one in about.tune_losses}
-    tree = rounds(study, sizes_of(own, study), recorded=lambda _, one: known.get((one.round, one.periods, one.rows)))
+    tree = rounds(
+        study,
+        sizes_of(own, study),
+        rows_of(opened),
+        recorded=lambda _, one: known.get((one.round, one.periods, one.rows)),
+    )
     contents = {models[path]: sha256 for path, sha256 in about.models.items()}
     plan = Plan(study, tree, own, store, opened, contents=contents)
     plan.ids = identities(tree.rounds, own, corpora.splits(opened), contents)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ def build_toy_corpus(
     changed: Mapping[tuple[str, str], int] | None = None,
     inputs: int = 0,
     sources: Sequence[str] | None = None,
+    step: Literal["month", "quarter"] = "month",
 ) -> Corpus:
     """A corpus of random walks over `vocab_size` tokens, each period with longer steps than the one before.
 
@@ -44,7 +45,7 @@ def build_toy_corpus(
     encoder-decoder: columns `inputs` (of that length) and `targets` (of `length`), both ending in some padding (0).
     `sources` are those of the rows of every eval split.
     """
-    store, calendar = Store(str(folder)), Calendar(initial=periods[0], step="month")
+    store, calendar = Store(str(folder)), Calendar(initial=periods[0], step=step)
     columns: tuple[Column, ...] = (Column(name="tokens", length=length + 1),)
     if inputs:
         columns = (Column(name="inputs", length=inputs), Column(name="targets", length=length))

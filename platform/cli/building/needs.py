@@ -120,6 +120,7 @@ def of_study(study: Study, store: Store, root: str) -> Needs:
     others = [
         *((paths.CORPORA, task.prepare.corpus) for task in study.evaluations if task.prepare is not None),
         *((paths.EXAMPLES if t.reads == "examples" else paths.CORPORA, t.data_source) for t in study.evaluations),
+        *((paths.CORPORA, further.corpus) for further in study.corpora),
         *((paths.CORPORA, old.corpus) for _, old in study.old_corpora),
     ]
     found.add(paths.CORPORA, study.corpus, study.recipe or calendar.packaged_recipe(study.corpus))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ticlm.core import paths
+from ticlm.core.mixture import Source
+
 if TYPE_CHECKING:
     from ticlm.datasets.lint.report import PeriodLint
     from ticlm.platform.publish.lineage import VintageLineage
@@ -18,11 +21,10 @@ def linted(vintages: Sequence[VintageLineage], say: Callable[[str], None]) -> tu
 
     found: dict[str, PeriodLint] = {}
     for one in vintages:
-        own = (source for source in one.sources if source.split == "train" and source.period == one.label)
-        for source in own:
-            found[one.label] = counted = lint_of(one.plan.corpora[source.corpus], one.label)
+        own = Source(corpus=paths.corpus_id(one.plan.study.corpus), period=one.label)
+        if own in one.sources:
+            found[one.label] = counted = lint_of(one.plan.corpora[own.corpus], one.label)
             say(f"{one.label}: {counted.flagged} of {counted.texts} pieces look later than their date")
-            break
     return found, rules() if found else ""
 
 

@@ -67,7 +67,8 @@ def trained_round(
     """
     order = {label: number for number, label in enumerate(timeline.labels)}
     now = order.get(request.period, -1)
-    late = next((s for m in request.mixtures for s in m.sources if order.get(s.period, -1) > now), None)
+    drawn = [source for mixture in request.mixtures for source in mixture.sources]
+    late = next((s for s in drawn if order.get(s.period, -1) > now or timeline.is_late(s, request.period)), None)
     if late is not None:
         raise FutureMonthError("a round", request.period, late.period)
     if position.steps:
@@ -78,10 +79,11 @@ def trained_round(
         segments=_segments(request.mixtures, recipe.batch_rows * recipe.length),
         recipe=recipe,
         position=position,
-        cursors=tuple(drawn_before(request.mixtures, recipe, cursor, timeline.sizes or {})),
+        cursors=tuple(drawn_before(request.mixtures, recipe, cursor, timeline.rows_of)),
         reads=_reads(request, recipe, timeline),
         rule=request.rule,
         open=request.open,
+        further=tuple(source for source in timeline.further(request.period) if source in drawn),
     )
 
 

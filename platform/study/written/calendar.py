@@ -16,6 +16,13 @@ WORD = "corpus"
 """What `periods` says instead of a calendar."""
 
 
+def known(value: Any) -> Any:
+    """Return a calendar as it is written. Raises ValueError if it is the word that nothing has replaced."""
+    if value == WORD:
+        raise ValueError("corpus stands for a calendar that a root or a recipe tells; here there is neither")
+    return value
+
+
 def of_corpus(data: dict[str, Any], where: str, store: Store | None) -> dict[str, Any]:
     """Return the data of a study with the calendar of its corpus, if `periods` asks for it.
 

@@ -431,6 +431,24 @@ def test_filters_drop_with_a_reason(texts: Path, loop: None, tmp_path: Path) -> 
     assert corpus.periods["202301"].dropped["shorter than 100 characters"] == short > 0
 
 
+def test_the_record_counts_what_was_masked_by_kind(texts: Path, loop: None, tmp_path: Path) -> None:
+    """Every fifth document of a month has an address, and every tenth a second one and a number."""
+    for month in MONTHS:
+        found = [
+            one | {"text": one["text"] + " a@example.org" * (at % 5 == 0) + " b@example.org 8.8.8.8" * (at % 10 == 0)}
+            for at, one in enumerate(_documents(month))
+        ]
+        _write(texts / f"{month}.jsonl.gz", found)
+    filters = [{"kind": "newlines"}, {"kind": "personal-data"}]
+    corpus = build.build(_recipe(texts, filters=filters, splits={"eval": 0.2, "tune": 0.1}), str(tmp_path))
+    count = len(_documents("202301"))
+    step = next(one for one in corpus.periods["202301"].accounting.steps if one.name == "personal-data")
+    assert step.masked == {"email": count // 5 + count // 10, "ip": count // 10} and step.edited == count // 5
+    rows = corpus.rows("202301", "train")
+    text = "".join(corpus.tokenizer().batch_decode(rows.take(np.arange(rows.starts[-1]))["tokens"]))
+    assert "[email]" in text and "[ip]" in text and "example.org" not in text
+
+
 @pytest.mark.parametrize(
     "changes, message",
     [

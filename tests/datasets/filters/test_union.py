@@ -58,6 +58,7 @@ def outcome(step: Filter, text: str) -> str | None:
     result = step(given)
     if isinstance(result, str):
         return None
+    assert isinstance(result, Document)
     assert (result is given) == (result.text == text)
     return result.text
 

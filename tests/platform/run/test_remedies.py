@@ -95,6 +95,8 @@ TABLE = {
     ),
     "corpus {} has no period {}{}, which the study trains on; append it with {}, or shorten "
     "periods": f"{LOST}::test_a_lost_period_is_built_again_and_the_others_stay",
+    "corpora.{}: corpus {} has no period {}, which ends by the end of the study; append it with {}, or cut "
+    "its periods": ("tests/platform/run/test_further_corpora.py::test_a_missing_period_is_appended_or_cut"),
     "  {} was built and is not there any more; ticlm data build makes it again": (
         f"{LOST}::test_a_lost_period_is_built_again_and_the_others_stay"
     ),
