@@ -37,6 +37,7 @@ from ticlm.datasets.evalsets.invariant_lama import InvariantLama
 from ticlm.datasets.evalsets.probe_construction import ProbeConstruction
 from ticlm.datasets.evalsets.probes import ProbeFiles
 from ticlm.datasets.evalsets.retrieved_contexts import RetrievedContexts
+from ticlm.datasets.evalsets.synthetic.fact_hops import FactHops
 from ticlm.datasets.evalsets.synthetic.fact_world import FactWorldProbes
 from ticlm.datasets.evalsets.synthetic.probes import SyntheticProbes
 from ticlm.datasets.evalsets.temporalwiki.files import TemporalWikiFiles
@@ -77,6 +78,7 @@ AnyBuilder = Annotated[
     | InvariantLama
     | SyntheticProbes
     | FactWorldProbes
+    | FactHops
     | SyntheticDatedFacts
     | ProbeConstruction
     | EvolvingQuestions

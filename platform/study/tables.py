@@ -25,6 +25,7 @@ KINDS = {
     "temporalwiki": "ticlm.platform.papers.temporalwiki.part:FactPairs",
     "claims": "ticlm.platform.display.claims.part:Claims",
     "kept": "ticlm.platform.display.kept.part:Kept",
+    "hops": "ticlm.platform.display.hops.part:HopTables",
     SAYS: "ticlm.platform.display.says:Says",
 }
 """Kind of tables -> import path of its settings. A paper is named here and in its own folder."""

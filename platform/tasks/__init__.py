@@ -4,7 +4,6 @@
 rows of a corpus, `documents` and `parts_of_speech` read whole texts, `dated_documents` texts behind dates, `facts`
 triples, `questions` asks for answers, and `static` runs benchmarks. `subsets` gives tasks subsets as labels. `probes`
 is the base of questions about single facts, `time_prompt` puts a date before them: `generated` compares what a model
-writes, `answer_ranks` ranks the right answer, `preferred` sets it against an outdated one. `gradients` asks how far an
-example would move the model. All ask through `answerer`; `statistics` gives standard errors, and `cells` keeps
-the numbers.
+writes, `steps` over two facts in a row, `answer_ranks` ranks the right answer, `preferred` sets it against an outdated
+one. `gradients` asks how far an example would move the model. All ask through `answerer`.
 """

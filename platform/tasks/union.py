@@ -20,11 +20,13 @@ from ticlm.platform.tasks.parts_of_speech import PartOfSpeechPerplexity
 from ticlm.platform.tasks.preferred import DatedFacts, PreferredAnswers
 from ticlm.platform.tasks.questions import AnswerPerplexity, ExactMatch, MultipleChoice
 from ticlm.platform.tasks.static.task import Static
+from ticlm.platform.tasks.steps import AnswersInSteps
 
 KINDS = (
     *("perplexity", "perplexity-on", "document-perplexity", "noun-perplexity", "pos-perplexity", "dated-perplexity"),
-    *("answer-perplexity", "multiple-choice", "exact-match", "generated-answers", "answer-ranks"),
-    *("preferred-answers", "dated-facts", "fact-perplexity", "gradient-norms", "continuations", "static"),
+    *("answer-perplexity", "multiple-choice", "exact-match", "generated-answers", "answers-in-steps"),
+    *("answer-ranks", "preferred-answers", "dated-facts", "fact-perplexity", "gradient-norms"),
+    *("continuations", "static"),
 )
 
 
@@ -44,6 +46,7 @@ AnyTask = Annotated[
     | Annotated[MultipleChoice, Tag("multiple-choice")]
     | Annotated[ExactMatch, Tag("exact-match")]
     | Annotated[GeneratedAnswers, Tag("generated-answers")]
+    | Annotated[AnswersInSteps, Tag("answers-in-steps")]
     | Annotated[AnswerRanks, Tag("answer-ranks")]
     | Annotated[PreferredAnswers, Tag("preferred-answers")]
     | Annotated[DatedFacts, Tag("dated-facts")]

@@ -36,16 +36,34 @@ class WikiSubject:
     fate: Fate
     since: int
     facts: tuple[WikiFact, ...]
+    tells: bool = False
+    """Whether its article states the answers over two facts too (`linked`)."""
 
 
-def subjects(seed: int, counts: dict[Fate, int], months: int) -> list[WikiSubject]:
+@dataclass(frozen=True)
+class Country:
+    """What articles of one wiki are made of: all its random choices, the names it has not given yet, and the objects of
+    facts by kind."""
+
+    rng: Random
+    names: Names
+    pools: dict[str, list[str]]
+
+    @staticmethod
+    def of(seed: int) -> Country:
+        """Return the country of a seed."""
+        rng = Random(f"{seed}/fact-wiki")
+        names = Names(rng, words().names)
+        pools = {kind: [names.next(kind) for _ in range(count)] for kind, count in words().pools.items()}
+        pools |= {kind: [f"{n}" for n in range(low, high + 1)] for kind, (low, high) in _ranges().items()}
+        return Country(rng, names, pools)
+
+
+def subjects(country: Country, counts: dict[Fate, int], months: int) -> list[WikiSubject]:
     """Return the subjects of all articles. Those that are edited are edited in one month, and others begin in one, by
     turns; an edit replaces the object of one fact and adds another fact. The objects of those that are passing are
     names that no other article has."""
-    rng = Random(f"{seed}/fact-wiki")
-    names = Names(rng, words().names)
-    pools = {kind: [names.next(kind) for _ in range(count)] for kind, count in words().pools.items()}
-    pools |= {kind: [f"{n}" for n in range(low, high + 1)] for kind, (low, high) in _ranges().items()}
+    rng, names, pools = country.rng, country.names, country.pools
     kinds = [*dict.fromkeys(relation.subject for relation in words().relations)]
     found: list[WikiSubject] = []
     for fate in FATES:

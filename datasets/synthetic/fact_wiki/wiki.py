@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cached_property
 from itertools import product
 from random import Random
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ticlm.core.errors import InputError
 from ticlm.core.periods import FirstOfMonth
 from ticlm.core.settings import Settings
-from ticlm.datasets.synthetic.fact_wiki.articles import WikiFact, WikiSubject, subjects
-from ticlm.datasets.synthetic.fact_wiki.words import words
+from ticlm.datasets.synthetic.fact_wiki.articles import Country, WikiSubject, subjects
+from ticlm.datasets.synthetic.fact_wiki.hop_words import HopWords
+from ticlm.datasets.synthetic.fact_wiki.linked import FactChain, LinkedArticles, chains, linked_subjects
+from ticlm.datasets.synthetic.fact_wiki.words import WikiRelation, words
 
 
 class FactWiki(Settings, version=1):
@@ -50,13 +52,42 @@ class FactWiki(Settings, version=1):
     """Sentences beside the first one that state a fact."""
     stub_details: int = Field(2, ge=0, le=32)
     """The same in a stub."""
+    linked: LinkedArticles = LinkedArticles()
+    """Further articles, of which one goes on where another ends: chains of two facts, and which of the two are edited.
+    By default there are none."""
+
+    def without_meaning(self) -> frozenset[str]:
+        used = {"linked": self.linked.chains, "passing": self.passing}
+        return frozenset(name for name, count in used.items() if not count)
+
+    @model_validator(mode="after")
+    def _has_months(self) -> FactWiki:
+        if self.linked.apart and self.months < 2:
+            raise ValueError("linked.apart: to change in different months, hops need 2 months or more, got 1")
+        return self
 
     @cached_property
     def subjects(self) -> list[WikiSubject]:
         """What the articles are about, by their numbers."""
         counts = {"standing": self.standing, "stub": self.stubs, "edited": self.edited, "begun": self.begun}
         counts["passing"] = self.passing
-        return subjects(self.seed, counts, self.months)  # type: ignore[arg-type]  # its keys are fates
+        country = Country.of(self.seed)
+        found = subjects(country, counts, self.months)  # type: ignore[arg-type]  # its keys are fates
+        return found + linked_subjects(country, self.linked, self.months, len(found))
+
+    @cached_property
+    def chains(self) -> list[FactChain]:
+        """All chains of two facts that the articles state."""
+        return chains(self.subjects)
+
+    @cached_property
+    def _told_chains(self) -> dict[int, list[FactChain]]:
+        """The chains whose answers the article of a subject states itself, by the subject's number."""
+        found: dict[int, list[FactChain]] = {}
+        for chain in self.chains:
+            if chain.subject.tells:
+                found.setdefault(chain.subject.number, []).append(chain)
+        return found
 
     def pages(self, day: date) -> Iterator[tuple[int, str, str]]:
         """Yield the number, the title and the text of each article of a day.
@@ -71,18 +102,33 @@ class FactWiki(Settings, version=1):
                 yield subject.number, subject.title, self._text(subject, month)
 
     def _text(self, subject: WikiSubject, month: int) -> str:
-        """Return an article: for each fact that it states, a line of the sentence and its details."""
+        """Return an article: for each fact that it states, and each answer over two, a line of the sentence and its
+        details."""
         count = self.stub_details if subject.fate in ("stub", "passing") else self.details
-        stated = [(fact, object) for fact in subject.facts if (object := fact.at(month)) is not None]
-        return "\n".join(" ".join(self._told(subject.title, fact, object, count)) for fact, object in stated)
+        lines = [
+            self._told(subject.title, fact.relation, (fact.relation.question,), object, count)
+            for fact in subject.facts
+            if (object := fact.at(month)) is not None
+        ]
+        lines += [
+            self._told(subject.title, chain.words, (chain.words.asked, chain.words.question), answer, count)
+            for chain in self._told_chains.get(subject.number, ())
+            if (answer := chain.second(month)) is not None
+        ]
+        return "\n".join(" ".join(line) for line in lines)
 
-    def _told(self, title: str, fact: WikiFact, object: str, count: int) -> Iterator[str]:
-        """Yield different sentences that state a fact; they keep their words when its object is replaced."""
-        rng, relation = Random(f"{self.seed}/{title}/{fact.relation.name}"), fact.relation
-        told = [*product(relation.details, words().quoted)]
+    def _told(
+        self, title: str, said: WikiRelation | HopWords, questions: Sequence[str], object: str, count: int
+    ) -> Iterator[str]:
+        """Yield different sentences that state a fact, or the answer over two; they keep their words when its object is
+        replaced."""
+        rng = Random(f"{self.seed}/{title}/{said.name}")
+        told = [*product(said.details, words().quoted)]
         details = [f"{detail.format(s=title, q=quoted, o=object)}." for detail, quoted in rng.sample(told, count)]
         answers = words().answers[: 1 + count // 4]
-        details += [f"{relation.question.format(s=title)} {answer.format(o=object)}" for answer in answers]
+        details += [
+            f"{question.format(s=title)} {answer.format(o=object)}" for question in questions for answer in answers
+        ]
         rng.shuffle(details)
-        yield relation.sentence.format(s=title, o=object)
+        yield said.sentence.format(s=title, o=object)
         yield from details

@@ -113,7 +113,7 @@ def test_parts_of_several_studies_are_one() -> None:
         ),
         (
             [{"name": "x"}],
-            "evolving, temporalwiki, claims, kept, says, and module:Class",
+            "evolving, temporalwiki, claims, kept, hops, says, and module:Class",
         ),
         ([3], "tables.0: must be a mapping of settings, got 3"),
         ([{"kind": "mine_tables:Mine"}], "tables.mine.task: no evaluation wiki-qa; there are perplexity@1"),
