@@ -11,11 +11,15 @@ from factsets import INITIAL, LOSSES, MONTHS, PAIRS, cell, joined, study
 from parts import wanted
 
 from ticlm.platform.analysis.paired_bootstrap import paired
+from ticlm.platform.display.claims.part import Claims
+from ticlm.platform.display.claims.verdicts import judge
 from ticlm.platform.papers.temporalwiki.pair_differences import DRAWN, pair_differences, ratio_interval
 from ticlm.platform.papers.temporalwiki.pairs import AVERAGE, CHANGED, UNCHANGED, PairReader, pairs
 from ticlm.platform.papers.temporalwiki.part import FactPairs
 from ticlm.platform.papers.tic_lm.borrowed_reference import renamed
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
+from ticlm.platform.study.tables import check_tables
+from ticlm.platform.tasks.facts import FactPerplexity
 
 
 def table(of: StudyResult, metric: str = "nll") -> dict[tuple[str, str, str], dict[str, Any]]:
@@ -47,6 +51,24 @@ def test_the_average_is_that_of_the_perplexities_and_errors_follow_the_delta_met
     assert both["value"] == pytest.approx((one + other) / 2) and both["n"] == 12
     assert found["a", UNCHANGED, "202304"]["stderr"] == pytest.approx(one * 0.1)
     assert both["stderr"] == pytest.approx(math.hypot(one * 0.1, other * 0.1) / 2)
+
+
+def test_a_run_has_the_change_of_each_part_from_its_first_model_for_claims() -> None:
+    of, later = study(seeds=(1, 2)), 0.1 * 3 / 6  # nats per token that the second seed loses more everywhere
+    for seed, more in ((1, 1.0), (2, exp(later))):
+        kept, moved = (PAIRS.number_of(of, "a", seed, part) for part in (UNCHANGED, CHANGED))
+        assert kept == pytest.approx(more * ((exp(9 / 6) + exp(12 / 6)) / 2 - exp(1)))
+        assert moved == pytest.approx(more * ((exp(9 / 6) + exp(6 / 6)) / 2 - exp(2)))
+        assert PAIRS.number_of(of, "a", seed, AVERAGE) == pytest.approx((kept + moved) / 2)
+    without = {key: losses for key, losses in LOSSES.items() if key != ("a", "kept", "202304", "202304")}
+    assert math.isnan(PAIRS.number_of(study(without), "a", 1, UNCHANGED))
+    said = [{"says": "it forgets", "number": "temporalwiki/Un.", "higher": ["a"], "lower": ["base"]}]
+    claims = Claims.model_validate({"kind": "claims", "claims": said})
+    check_tables(
+        (PAIRS, claims), [FactPerplexity(name=name, examples="x") for name in ("kept", "moved")], MONTHS, ("a",)
+    )
+    (judged,) = (judge(one, claims, of) for one in claims.claims)
+    assert judged.pairs[0].difference == pytest.approx((1 + exp(later)) / 2 * ((exp(1.5) + exp(2)) / 2 - exp(1)))
 
 
 def test_means_over_months_are_arithmetic_and_unchanged_facts_make_no_smaller_error() -> None:
