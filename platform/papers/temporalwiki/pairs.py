@@ -117,11 +117,14 @@ def pairs(reader: PairReader) -> tuple[list[dict[str, Any]], list[dict[str, Any]
 
 def change(reader: PairReader, method: str, seed: int, part: str) -> float:
     """Return by how much a part is higher for a run than for the first model that it starts from, both in the mean over
-    the months; NaN if a score is missing."""
+    the months; NaN if a score is missing. Of perplexities, it is the difference of their logarithms: first models
+    whose perplexity of a new fact is 500 or 1,200 know as little of it, and their spread would hide any change."""
     mine = [who for who in reader.rows if who.name == method and not who.is_initial]
     initial = [who for who in reader.rows if who.is_initial and seed in who.seeds]
     found = [_mean(reader, who, seed, part) for who in (*mine[:1], *initial[:1])]
-    return found[0] - found[1] if len(found) == 2 else math.nan
+    if len(found) < 2:
+        return math.nan
+    return math.log(found[0] / found[1]) if is_loss(reader.metric) else found[0] - found[1]
 
 
 def _mean(reader: PairReader, who: TableRow, seed: int, part: str) -> float:

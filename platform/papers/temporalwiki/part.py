@@ -36,7 +36,8 @@ class FactPairs(PairsRequest, Tables):
         return self.of_all([(study, self)])
 
     def number_of(self, study: StudyResult, method: str, seed: int, part: str = "") -> float:
-        """Return by how much Un., C. or Avg. of a run is above that of its first model; NaN if a score is missing."""
+        """Return by how much Un., C. or Avg. of a run is above that of its first model, in nats of perplexities; NaN
+        if a score is missing."""
         return pairs.change(pairs.PairReader(study, self), method, seed, part)
 
     @classmethod
