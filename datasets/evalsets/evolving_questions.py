@@ -15,7 +15,6 @@ from ticlm.core import paths
 from ticlm.core.accounting import Step
 from ticlm.core.examples import Example, Examples
 from ticlm.core.extras import Extra
-from ticlm.core.fingerprint import hash64
 from ticlm.core.reading.in_root import InRoot
 from ticlm.core.settings import Settings
 from ticlm.datasets.examples.context import BuildContext, PeriodDraft
@@ -26,8 +25,9 @@ from ticlm.datasets.generation.difficulty import ArticleNames
 from ticlm.datasets.generation.filters import Judges, QuestionFilters, QuestionMaker, count_kept
 from ticlm.datasets.generation.judges import AnyJudges, each, identities
 from ticlm.datasets.generation.judging import JudgeVotes
-from ticlm.datasets.generation.passages import QuestionKind, as_examples, open_changes
+from ticlm.datasets.generation.passages import QuestionKind, as_examples, on_side, open_changes
 from ticlm.datasets.generation.prompts import month, read_prompts
+from ticlm.datasets.generation.rules import WIDE
 from ticlm.datasets.generation.writing import ModelWriter, Months, QuestionWriter, RulesWriter
 from ticlm.datasets.io.documents import Input
 from ticlm.datasets.llm.asking import Asker, ChatLimits, record_of
@@ -71,7 +71,9 @@ class EvolvingQuestions(Settings, version=4):
     chat: AnyChat | None = None
     """The chat model that writes the questions; by default rules write them."""
     rules: Literal["strict", "wide", "plain"] = "strict"
-    """Rules that write without `chat`: about sentences that stand alone, these with numbers too, or all sentences."""
+    """Rules that write without `chat`. `strict` ask for dates and names, about sentences that stand alone and have the
+    whole title of their article, as those of encyclopedias have and those under headlines have not. `wide` ask for
+    numbers too, and one word of a title is enough. `plain` ask about all sentences."""
     judge: AnyJudges | None = None
     """The chat model that judges them, or a list of different ones, whose votes decide together; by default `chat`."""
     prompts: str = ""
@@ -156,6 +158,8 @@ class EvolvingQuestions(Settings, version=4):
         they may; what they said is kept, and the next build goes on from there."""
         changes = open_changes(self.changes)
         labels = list(changes.periods)
+        if self.chat is None and self.rules == "wide":
+            context.progress(WIDE)
         with ExitStack() as stack:
             asker = None
             if self.chat is not None:
@@ -235,7 +239,7 @@ class _Making:
         """Return the questions about what is unchanged, in two subsets without a common article."""
         begun, counts = _BegunQuestions({}, [], {}), self.settings.counts
         for name, count in ((UNCHANGED, counts.unchanged), (TRAIN, counts.unchanged_train)):
-            side = partial(_on_side, name == TRAIN, self.settings.train_share, self.maker.seed)
+            side = partial(on_side, name == TRAIN, self.settings.train_share, self.maker.seed)
             self._add(begun, name, label, label, count, side)
         return begun
 
@@ -293,8 +297,3 @@ class _Tagging:
 
     def __call__(self, texts: Sequence[str]) -> list[Tagged]:
         return list(self._tagger.tagged(texts))
-
-
-def _on_side(train: bool, share: float, seed: int, row: Example) -> bool:
-    """Return whether an article is on the side for training, or on the other; all its questions are on one side."""
-    return (hash64(f"train\0{seed}\0{row.about['article']}") < share * 2**64) == train

@@ -10,6 +10,7 @@ from typing import Literal
 
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example, Examples
+from ticlm.core.fingerprint import hash64
 from ticlm.datasets.examples.answer_types import TYPE
 from ticlm.datasets.generation.prompts import one_line
 from ticlm.datasets.text.spans import MOST, Span, mask
@@ -128,3 +129,8 @@ def masked_form(passage: ArticlePassage) -> tuple[str, str]:
     before = f"{passage.title}. "
     moved = [Span(len(before) + begin, len(before) + end) for begin, end, _ in passage.now.spans[:MOST]]
     return mask(before + passage.now.text, moved)
+
+
+def on_side(train: bool, share: float, seed: int, row: Example) -> bool:
+    """Return whether an article is on the side for training, or on the other; all its questions are on one side."""
+    return (hash64(f"train\0{seed}\0{row.about['article']}") < share * 2**64) == train

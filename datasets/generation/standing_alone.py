@@ -16,6 +16,7 @@ LONGEST = 40
 REFERS, STRANGER = "a sentence that refers to another", "a sentence that does not name its article"
 PERSONAL, COMMANDS = "a sentence of somebody about himself or his reader", "a sentence that supposes or commands"
 MARKUP, ENUMERATES = "a sentence with markup or code", "a sentence with a colon, a semicolon or a dash"
+LONE = "a sentence about a name of one word that its title does not have"
 OPEN, LENGTHY = "a sentence that is not whole", f"a sentence of more than {LONGEST} words"
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
@@ -74,12 +75,16 @@ _VAGUE = re.compile(
     r"(?:The|A|An|One|Some) (?:[^\WA-Z]\w*(?:['’]s)?,? ){1,3}(?:is|are|was|were|has|have|had|will|can|may)\b"
 )
 """The beginning of a sentence about a thing without a name, such as "The country was"."""
+_NAME = r"([A-Z][a-zà-ÿ]+)(?:['’]s)?"
+_NO_SUBJECT = r" (?!(?:of|and|or|in|at|on|from|to|by|with|for)\b)[a-z]"
+_SUBJECT = re.compile(_NAME + _NO_SUBJECT)
+_CLAUSE_SUBJECT = re.compile(rf"^[^,]*, {_NAME}{_NO_SUBJECT}")
 _DISAMBIGUATION = re.compile(r" \([^)]*\)$")
 
 
-def refusal(sentence: str, title: str = "", answer: str = "") -> str:
+def refusal(sentence: str, title: str = "", answer: str = "", whole: bool = True) -> str:
     """Return why no question is asked about a sentence; empty if it can be. A `title` must be named in it, elsewhere
-    than in the answer."""
+    than in the answer: as a `whole`, or by one of its words; of a headline, one word says little about who is meant."""
     words = _WORD.findall(sentence)
     plain = [folded(word).lower() for word in words]
     if _MARKUP.search(sentence):
@@ -106,9 +111,10 @@ def refusal(sentence: str, title: str = "", answer: str = "") -> str:
         or _without_noun(words, plain)
     ):
         return REFERS
-    if _VAGUE.match(sentence) or (title and not _named(title, sentence.replace(answer, " ") if answer else sentence)):
+    rest = sentence.replace(answer, " ") if answer else sentence
+    if _VAGUE.match(sentence) or (title and not (_named_whole if whole else _named)(title, rest)):
         return STRANGER
-    return ""
+    return LONE if title and not whole and _lone(sentence, title) else ""
 
 
 def _without_noun(words: list[str], plain: list[str]) -> bool:
@@ -121,14 +127,29 @@ def _without_noun(words: list[str], plain: list[str]) -> bool:
     return False
 
 
+def _named_whole(title: str, sentence: str) -> bool:
+    """Return whether a sentence has a title as it stands, but for a small first letter: headlines stand in none."""
+    name, there = (unaccented(folded(text)) for text in (_DISAMBIGUATION.sub("", title).strip(), sentence))
+    first, rest = re.escape(name[:1]), re.escape(name[1:])
+    return bool(name) and bool(re.search(rf"(?<!\w)(?:{first}|{first.lower()}){rest}(?!\w)", there))
+
+
+def _lone(sentence: str, title: str) -> bool:
+    """Return whether a sentence, or the clause behind its first comma, begins with a name of one word that its title
+    does not have: persons are called so who were introduced before ("Ada joined …")."""
+    found = [one[1] for one in (_SUBJECT.match(sentence), _CLAUSE_SUBJECT.search(sentence)) if one is not None]
+    known = {word.lower() for word in _bare(title)}
+    return any(name.lower() not in FUNCTION_WORDS and name.lower() not in known for name in found)
+
+
 def _named(title: str, sentence: str) -> bool:
     """Return whether a sentence has a word of a title, with a capital if it has one there: an article about Christmas
     Island is not named by "the island"."""
     there = _bare(sentence)
     small = {word.lower() for word in there}
+    words = (word for word in _bare(_DISAMBIGUATION.sub("", title)) if len(word) > 2 and not word.isdigit())
     return any(
-        len(word) > 2 and word.lower() not in FUNCTION_WORDS and (word in there or (word.islower() and word in small))
-        for word in _bare(_DISAMBIGUATION.sub("", title))
+        word.lower() not in FUNCTION_WORDS and (word in there or (word.islower() and word in small)) for word in words
     )
 
 

@@ -87,21 +87,22 @@ class ModelWriter:
 @dataclass(frozen=True)
 class RulesWriter:
     """Writes questions by rules, each about a span that the tagger finds. `strict` rules ask only about sentences that
-    stand alone, in new and unchanged text not for numbers; `wide` ones for these too; `plain` ones about all."""
+    stand alone and have the whole title of their article, in new and unchanged text not for numbers; `wide` ones for
+    these too, where one word of the title is enough; `plain` ones about all sentences."""
 
     tagger: Tagger
     rules: Literal["strict", "wide", "plain"] = "strict"
 
     def write(self, kind: QuestionKind, passages: Sequence[ArticlePassage], months: Months) -> list[list[Draft | str]]:
         """Return all questions that the rules find in each passage, in its order."""
-        day = span(months.now)[0].isoformat()
+        day, wide = span(months.now)[0].isoformat(), self.rules != "strict"
         return [
             [
                 one if isinstance(one, str) else Draft(passage, one.question, one.answers)
                 for one in (
-                    rules.about(passage.now.text, day, self.tagger, title, passage.known, self.rules != "strict")
+                    rules.about(passage.now.text, day, self.tagger, title, passage.known, wide)
                     if passage.old is None
-                    else rules.updates(passage.old.text, passage.now.text, day, self.tagger, title)
+                    else rules.updates(passage.old.text, passage.now.text, day, self.tagger, title, wide)
                 )
             ]
             for passage in passages

@@ -49,6 +49,12 @@ class EncyclopediaStyle(Settings):
     edits: float = Field(0.1, ge=0, le=1)
     """Share of the articles that an editor works on in a month without a fact that changed: respelling the first
     sentence, rewording a sentence, writing a number in words, moving a paragraph, or deleting something."""
+    infobox: bool = False
+    """Whether an article also has its facts as Wikidata has them, each on a line: subject, relation, object. A small
+    model learns from these what it is asked by; of the prose alone it learns no answer to such a question."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset() if self.infobox else frozenset({"infobox"})  # there were none before
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +144,8 @@ class Encyclopedia:
             text = templates.counts.format(subject=entity.name, number=count)
             stated.append(ArticleSentence("count", text, count, (count,)))
         paragraphs = [ArticleParagraph("lead", tuple(lead)), ArticleParagraph("facts", tuple(stated))]
+        if self.style.infobox:
+            paragraphs += [_boxed(several[-1]) for _, several in sorted(facts.items())]
         paragraphs += [self._prose(entity.name, name, copy) for name in copy.order]
         changes = sorted((fact for several in facts.values() for fact in several[1:]), key=lambda f: (f.start, f.id))
         paragraphs += [self._report(f"report/{fact.id}", *_reported(fact)) for fact in changes]
@@ -239,6 +247,12 @@ def _stated(fact: Fact, rng: Random) -> ArticleSentence:
     statements: Sequence[str] = fact.statements
     text = statements[rng.randrange(1 << 30) % len(statements)]
     return ArticleSentence(f"fact/{fact.relation}", text, fact.object, (fact.object,))
+
+
+def _boxed(fact: Fact) -> ArticleParagraph:
+    """Return the line of an infobox that states a fact."""
+    id, text = f"box/{fact.relation}", f"{fact.subject} {fact.relation} {fact.object}"
+    return ArticleParagraph(id, (ArticleSentence(id, text, fact.object, (fact.object,)),))
 
 
 def _reported(fact: Fact) -> tuple[str, tuple[str, ...]]:

@@ -9,6 +9,7 @@ from typing import Literal
 from ticlm.core.accounting import Step
 from ticlm.core.periods import Calendar, span
 from ticlm.core.settings import Settings
+from ticlm.datasets.examples.documents import ExampleDocuments
 from ticlm.datasets.io.documents import Bad, Document, Documents, Input, Piece, Skipped
 from ticlm.datasets.wiki.dumps import WikiDumps
 from ticlm.datasets.wiki.mediawiki import BROKEN, DELETED, EMPTY, MODEL, NAMESPACED, REDIRECT, Revision, Wiki
@@ -34,9 +35,19 @@ class WikiArticles(WikiDumps, Documents):
     kind: Literal["wiki-articles"] = "wiki-articles"
     title_as: Literal["line", "sentence"] = "line"
     """How the title is joined to the text: as a line of its own, or as a sentence before it ("Title. text")."""
+    changes: ExampleDocuments | None = None
+    """A subset of a set of examples that is read too, such as what changed after the snapshots (`wiki-revisions`). The
+    corpus then has a whole wiki in its first period and its changes in the later ones, and a study of it trains first
+    models of its own, several if it likes (`initial.seed`)."""
 
     def without_meaning(self) -> frozenset[str]:
-        return super().without_meaning() | ({"title_as"} if self.title_as == "line" else frozenset())
+        unsaid = {"title_as": self.title_as == "line", "changes": self.changes is None}
+        return super().without_meaning() | {name for name, one in unsaid.items() if one}
+
+    @property
+    def external_inputs(self) -> str | None:
+        """Return the line of the set of changes; None without one."""
+        return None if self.changes is None else self.changes.external_inputs
 
     @property
     def dating(self) -> str:
@@ -46,12 +57,14 @@ class WikiArticles(WikiDumps, Documents):
     def identity(self) -> Settings:
         """Return the settings that determine the bytes of a corpus: all but where the dumps are, and what concerns
         differences between snapshots."""
-        return self.without_files().model_copy(update={"moved": "changed"})
+        changes = None if self.changes is None else self.changes.identity
+        return self.without_files().model_copy(update={"moved": "changed", "changes": changes})
 
     def inputs(self, calendar: Calendar) -> list[Input]:
         """Return the files of the snapshots that the calendar holds, ordered by day; the stamp of each begins with its
-        days. Raises InputError for a path that matches no file."""
-        return [entry for day, entry in self._chosen() if _inside(day, calendar)]
+        days. Those of the changes come last. Raises InputError for a path that matches no file."""
+        later = [] if self.changes is None else self.changes.inputs(calendar)
+        return [*(entry for day, entry in self._chosen() if _inside(day, calendar)), *later]
 
     def count_outside(self, calendar: Calendar) -> int:
         """Return how many files of snapshots the calendar does not hold."""
@@ -60,7 +73,11 @@ class WikiArticles(WikiDumps, Documents):
     def read(self, piece: Piece) -> Iterator[Document | Bad | Skipped | Step]:
         """Yield what each page of a file is at each of its snapshots, in the order of the dump, and last, if there are
         any, how many templates of its pages were expanded and left out. The part of a file that is lost is one Bad."""
-        days, _, stamp = piece.input.stamp.partition(_DAYS)
+        days, of_snapshot, stamp = piece.input.stamp.partition(_DAYS)
+        if not of_snapshot:
+            assert self.changes is not None
+            yield from self.changes.read(piece)
+            return
         entry = piece.input.model_copy(update={"stamp": stamp, "group": days})
         file, about = DumpFile(entry, tuple(days.split()), bool(self.history)), Wiki()
         templates = TemplateCounts() if self.templates == "expanded" else None

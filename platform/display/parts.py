@@ -189,8 +189,9 @@ class Tables(TableRequest):
         """Return what they add to a report: the parts of all studies that ask for them, joined."""
         return joined([checked(cls, one.part(study)) for study, one in asked])
 
-    def number_of(self, study: StudyResult, method: str, seed: int) -> float:
-        """Return the one number that these tables have for a run, where `has_number_of_run`; NaN if it is missing."""
+    def number_of(self, study: StudyResult, method: str, seed: int, part: str = "") -> float:
+        """Return a number that these tables have for a run, of `numbers_of_run`; NaN if it is missing. The number of a
+        `part` is the change from the first checkpoint, which itself has 0."""
         return math.nan
 
 

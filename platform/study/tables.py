@@ -43,6 +43,11 @@ class TableRequest(Settings):
     name: str
     """Name of these tables in reports."""
 
+    @property
+    def numbers_of_run(self) -> tuple[str, ...]:
+        """The numbers that claims may be about: `NAME`, or `NAME/PART` for each of several."""
+        return (self.name,) if self.has_number_of_run else ()
+
     @abstractmethod
     def named(self) -> Iterable[tuple[str, str]]:
         """Yield (setting, task) of every task that it names. A task is named as in `evaluations`, with or without its
@@ -113,7 +118,7 @@ def check_tables(
 ) -> None:
     """Raise ValueError if two have one name, or if one asks for what the study does not have."""
     check_names("tables", [one.name for one in wanted])
-    numbers = [one.name for one in wanted if one.has_number_of_run]
+    numbers = [name for one in wanted for name in one.numbers_of_run]
     for one in wanted:
         one.check(tasks, labels)
         for what, named, known in (

@@ -29,7 +29,7 @@ class Claim(Settings):
     """The score that is compared, `TASK` or `TASK/SET`: its change from the first checkpoint of a run to the last."""
     number: str = ""
     """What is compared in place of a score: the name of an entry of `tables` that has one number for each run, such as
-    a FUAR."""
+    a FUAR, or with a part (`temporalwiki/Un.`) its change from the first checkpoint."""
     higher: tuple[str, ...] = Field(min_length=1)
     """The methods that are claimed to have the higher values."""
     lower: tuple[str, ...] = Field(min_length=1)
@@ -43,7 +43,7 @@ class Claim(Settings):
             raise ValueError("give a score or a number, one of the two")
         if both := next((name for name in self.higher if name in self.lower), None):
             raise ValueError(f"{both} stands on both sides")
-        if self.number and BASE in (*self.higher, *self.lower):
+        if self.number and "/" not in self.number and BASE in (*self.higher, *self.lower):
             raise ValueError(f"{BASE} has scores alone: a {self.number} is of what comes after it")
         return self
 

@@ -117,9 +117,10 @@ def _value(reader: ScoreReader, claim: Claim, method: str, seed: int, labels: Se
     """Return a run's number: one that an entry of `tables` gives it, or the change of a score, in percent points for a
     share. NaN if it is missing."""
     if claim.number:
-        entry = next(one for one in reader.study.tables if one.name == claim.number)
+        name, _, part = claim.number.partition("/")
+        entry = next(one for one in reader.study.tables if one.name == name)
         assert isinstance(entry, Tables)
-        return entry.number_of(reader.study, method, seed)
+        return entry.number_of(reader.study, method, seed, part)
     sets = [reader.scores(one, method, (seed,), per_probe=False).values for one in reader.find(claim.score)]
     changes = [one.get(labels[-1], math.nan) - one.get(labels[0], math.nan) for one in sets]
     return quantity(TaskMetric(reader.metric)).scale * float(np.mean(changes))

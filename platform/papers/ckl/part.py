@@ -45,7 +45,7 @@ class Fuar(FuarRequest, Tables):
             printed=(partial(beside_printed, asked),),
         )
 
-    def number_of(self, study: StudyResult, method: str, seed: int) -> float:
+    def number_of(self, study: StudyResult, method: str, seed: int, part: str = "") -> float:
         """Return the FUAR of a run at its last checkpoint; NaN if a score is missing, or nothing was gained."""
         value = last_fuar(study, self, method, seed)
         return value if math.isfinite(value) else math.nan

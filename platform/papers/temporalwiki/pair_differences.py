@@ -13,7 +13,8 @@ from ticlm.platform.analysis.metrics import is_loss
 from ticlm.platform.analysis.month_rows import TableRow
 from ticlm.platform.analysis.paired_bootstrap import NORMAL_QUANTILE, mean_interval, paired
 from ticlm.platform.analysis.probe_scores import PER_PROBE
-from ticlm.platform.papers.temporalwiki.pairs import CHANGED, UNCHANGED, Array, PairReader
+from ticlm.platform.papers.temporalwiki.pairs import Array, PairReader
+from ticlm.platform.papers.temporalwiki.settings import CHANGED, UNCHANGED
 
 COLUMNS = (
     *("study", "temporalwiki", "row", "against", "trained", "month", "part", "metric"),

@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 
 from ticlm.platform.analysis.metrics import is_loss
 from ticlm.platform.analysis.month_rows import MonthReader, TableRow
-from ticlm.platform.papers.temporalwiki.settings import PairsRequest
+from ticlm.platform.papers.temporalwiki.settings import AVERAGE, CHANGED, UNCHANGED, PairsRequest
 from ticlm.platform.results.study_result import TaskMetric
 from ticlm.platform.tasks.base import whole_task
 
-UNCHANGED, CHANGED, AVERAGE = "Un.", "C.", "Avg."
-PARTS = (UNCHANGED, CHANGED, AVERAGE)
 FURTHER = ("nll-triple", "nll-mean", "nll-triple-mean", "nll-updated", "nll-outdated", "exact-match", "f1")
 """Metrics that tasks may have beside the one that they are compared by: log-perplexities of the whole triple, means
 over facts in place of tokens, those of objects that took the place of others and of the latter, and answers."""
@@ -115,6 +113,29 @@ def pairs(reader: PairReader) -> tuple[list[dict[str, Any]], list[dict[str, Any]
             means += [where | one for one in _over_months(held, len(reader.months))]
     lines = [f"{reader.asked.name}, {row}: no {what} at {', '.join(at)}" for (row, what), at in lost.items()]
     return rows, means, lines
+
+
+def change(reader: PairReader, method: str, seed: int, part: str) -> float:
+    """Return by how much a part is higher for a run than for the first model that it starts from, both in the mean over
+    the months; NaN if a score is missing. Of perplexities, it is the difference of their logarithms: first models
+    whose perplexity of a new fact is 500 or 1,200 know as little of it, and their spread would hide any change."""
+    mine = [who for who in reader.rows if who.name == method and not who.is_initial]
+    initial = [who for who in reader.rows if who.is_initial and seed in who.seeds]
+    found = [_mean(reader, who, seed, part) for who in (*mine[:1], *initial[:1])]
+    if len(found) < 2:
+        return math.nan
+    return math.log(found[0] / found[1]) if is_loss(reader.metric) else found[0] - found[1]
+
+
+def _mean(reader: PairReader, who: TableRow, seed: int, part: str) -> float:
+    """Return Un., C. or Avg. of one seed of a row, in the mean over the months; NaN if a score is missing."""
+    if part == AVERAGE:
+        return (_mean(reader, who, seed, UNCHANGED) + _mean(reader, who, seed, CHANGED)) / 2
+    place = sorted(who.seeds).index(seed)
+    scores = [
+        reader.by_seed(part, reader.metric, who, month) if month in who.checkpoints else None for month in reader.months
+    ]
+    return float(np.mean([math.nan if one is None else one.values[place] for one in scores]))
 
 
 def _where(reader: PairReader, who: TableRow, metric: TaskMetric) -> dict[str, Any]:

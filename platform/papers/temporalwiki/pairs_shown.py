@@ -11,7 +11,7 @@ from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.text_tables import Row, TextCell, TextLine, TextTable, records
 from ticlm.platform.display.words import period
 from ticlm.platform.papers.temporalwiki.pair_differences import BOOTSTRAP, NORMAL
-from ticlm.platform.papers.temporalwiki.pairs import CHANGED, PARTS, UNCHANGED
+from ticlm.platform.papers.temporalwiki.settings import CHANGED, PARTS, UNCHANGED
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -35,6 +35,11 @@ class FactPairs(PairsRequest, Tables):
     def part(self, study: StudyResult) -> Part:
         return self.of_all([(study, self)])
 
+    def number_of(self, study: StudyResult, method: str, seed: int, part: str = "") -> float:
+        """Return by how much Un., C. or Avg. of a run is above that of its first model, in nats of perplexities; NaN
+        if a score is missing."""
+        return pairs.change(pairs.PairReader(study, self), method, seed, part)
+
     @classmethod
     def of_all(cls, asked: Sequence[tuple[StudyResult, PairsRequest]]) -> Part:
         rows: list[dict[str, Any]] = []

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.metrics import is_loss, number
 from ticlm.platform.display.text_tables import records
-from ticlm.platform.papers.temporalwiki.pairs import CHANGED, UNCHANGED
 from ticlm.platform.papers.temporalwiki.pairs_shown import measure
+from ticlm.platform.papers.temporalwiki.settings import CHANGED, UNCHANGED
 
 if TYPE_CHECKING:
     import pandas as pd

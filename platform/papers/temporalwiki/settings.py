@@ -11,6 +11,8 @@ from pydantic import field_validator, model_validator
 from ticlm.platform.study.tables import TableRequest
 from ticlm.platform.tasks.base import Task
 
+UNCHANGED, CHANGED, AVERAGE = "Un.", "C.", "Avg."
+PARTS = (UNCHANGED, CHANGED, AVERAGE)
 FORM = re.compile(r"[^/\s]+")
 
 
@@ -22,6 +24,7 @@ class PairsRequest(TableRequest):
     round or a cell.
     """
 
+    has_number_of_run = True
     kind: Literal["temporalwiki"] = "temporalwiki"
     name: str = "temporalwiki"
     """Name of this table in reports."""
@@ -29,6 +32,11 @@ class PairsRequest(TableRequest):
     """The task on facts that the newer dump of Wikidata has as the older one does (Un.)."""
     changed: str
     """The task on facts that are new in it, or took the place of others (C.)."""
+
+    @property
+    def numbers_of_run(self) -> tuple[str, ...]:
+        """Un., C. and Avg. of a run, in the mean over months."""
+        return tuple(f"{self.name}/{part}" for part in PARTS)
 
     @field_validator("unchanged", "changed")
     @classmethod

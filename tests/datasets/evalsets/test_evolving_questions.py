@@ -17,6 +17,7 @@ from ticlm.core import settings
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example, Examples
 from ticlm.datasets.evalsets import recipe as recipes
+from ticlm.datasets.evalsets.evolving_questions import WIDE
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.generation import filters, rules
 from ticlm.datasets.generation.asked_again import NOT_THE_SAME
@@ -123,6 +124,23 @@ def test_rules_ask_for_what_changed_what_is_new_and_what_is_as_it_was(tmp_path: 
     assert [(one.id, one.text, one.answer) for one in again] == [(one.id, one.text, one.answer) for one in evaluated]
     assert {one.about["month"] for one in again} == {"202303"}
     assert made.periods["202303"].statistics["answer types of edited"] == {"NAME": 1}
+
+
+def test_wide_rules_alone_ask_under_headlines_and_say_how_often_they_are_right(tmp_path: Path) -> None:
+    post = passage("30", "Brenford gets a bridge", "The bridge of Brenford was opened by Bram Orack in 1931.")
+    said: dict[str, list[str]] = {}
+    for kind in ("strict", "wide"):
+        lines = said.setdefault(kind, [])
+        made = build(
+            tmp_path,
+            {"202302": {"unchanged": [post]}, "202303": of_march()},
+            kind,
+            lines.append,
+            rules=kind,
+            train_share=0,
+        )
+        assert bool(list(made.read("202302", "unchanged"))) == (kind == "wide")
+        assert (WIDE in lines) == (kind == "wide")
 
 
 def test_a_new_month_is_added_and_those_that_stand_stay(tmp_path: Path) -> None:

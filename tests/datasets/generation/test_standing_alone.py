@@ -103,7 +103,17 @@ def test_a_title_is_named_with_its_capital_and_outside_of_the_answer() -> None:
     assert refusal("Japan took Christmas Island in 1942.", "Christmas Island") == ""
     assert refusal("The area is known as Sierra Leone.", "Sierra Leone", "Sierra Leone") == standing_alone.STRANGER
     assert refusal("Animals of Calden are kept in 28 farms.", "Brenford (animals)") == standing_alone.STRANGER
-    assert refusal("Requests supports Python since 2011.", "requests: readme") == ""
+    assert refusal("The town of Brénford’s port opened in 1931.", "Brenford (town)") == ""
+    assert refusal("The harbour of Brenford opened in 1931.", "Harbour of Brenford") == ""
+
+
+def test_a_headline_is_no_name_and_one_word_of_it_is_enough_for_wide_rules_alone() -> None:
+    sentence, title = "Requests supports Python since 2011.", "requests: readme"
+    assert refusal(sentence, title) == standing_alone.STRANGER and refusal(sentence, title, whole=False) == ""
+    assert refusal("Brenford grew in 1931.", "Customer service in 1931", whole=False) == standing_alone.STRANGER
+    for lone in ("Ada moved to the Brenford office in 2011.", "Joining Brenford in 2011, Ada has led its port."):
+        assert refusal(lone, "The new office of Brenford", whole=False) == standing_alone.LONE
+        assert refusal(lone, "Ada Stone on the office of Brenford", whole=False) == ""
 
 
 def test_what_the_article_had_before_is_no_news_and_numbers_are_asked_for_on_request() -> None:

@@ -47,6 +47,20 @@ def test_articles_state_the_facts_of_their_day(states: list[dict[str, Encycloped
             assert all(one.value in one.text and title in one.text for one in stated.values())
 
 
+def test_an_infobox_has_each_fact_of_the_day_as_wikidata_writes_it(
+    states: list[dict[str, EncyclopediaArticle]],
+) -> None:
+    boxed = Encyclopedia(WORLD, BOOK.style.model_copy(update={"infobox": True}))
+    for article in boxed.articles(DAYS[3]):
+        lines = {one.text for one in article.paragraphs if one.id.startswith("box/")}
+        facts = [
+            f"{fact.subject} {fact.relation} {fact.object}" for fact in WORLD.history.held_by(article.title, DAYS[3])
+        ]
+        assert lines == set(facts) or (lines and not facts), "that of a firm that closed keeps its last facts"
+        without = tuple(one for one in article.paragraphs if not one.id.startswith("box/"))
+        assert without == states[3][article.title].paragraphs
+
+
 def test_the_truth_is_what_texts_show(states: list[dict[str, EncyclopediaArticle]], changes: EncyclopediaTruth) -> None:
     for (old, new), month in zip(pairwise(states), changes.months, strict=True):
         for edit in (*month.edited, *month.restyled):

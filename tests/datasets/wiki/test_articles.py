@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changesets import passage, write_changes
 from rich.console import Console
 from wikisite import Edit, dump, extract, page, write
 
@@ -21,6 +22,7 @@ from ticlm.core.settings import parse
 from ticlm.datasets.corpus import build, build_records
 from ticlm.datasets.corpus.recipe import CorpusRecipe
 from ticlm.datasets.corpus.show import overview
+from ticlm.datasets.examples.documents import ExampleDocuments
 from ticlm.datasets.io.documents import Bad, Document, Skipped
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia
 from ticlm.datasets.synthetic.world import SyntheticWorld
@@ -143,3 +145,21 @@ def test_a_corpus_of_the_first_snapshot(tmp_path: Path) -> None:
     (tmp_path / "w-20230201.xml").write_bytes(dump(PAGES)[:-200])
     with pytest.raises(InputError, match="broken XML; how much is lost is not known"):
         build.build(parse(CorpusRecipe, given, "test"), str(tmp_path / "other"))
+
+
+def test_a_corpus_of_the_first_snapshot_and_of_what_changed_later(tmp_path: Path) -> None:
+    write(tmp_path, "w-20230201.xml", PAGES)
+    changed = passage("1", "Lake Brom", "Lake Brom is dry.")
+    march = write_changes(str(tmp_path / "changes"), {"202303": {"changed": [changed]}, "202304": {"added": [changed]}})
+    source = WikiArticles(
+        dumps=(str(tmp_path / "*.xml"),), changes=ExampleDocuments(set=march, subset="changed", title=True)
+    )
+    calendar = parse(Calendar, {"initial": 202302, "last": 202304}, "test")
+    assert documents(source, calendar) == {
+        ("1", "20230201"): "Lake Brom\nLake Brom is in Oslo.\nCod of 3 May 2021.",
+        ("1", "20230301"): "Lake Brom\nLake Brom is dry.",
+    }
+    alone = source.model_copy(update={"changes": None})
+    assert fingerprint(alone.identity) == fingerprint(WikiArticles(dumps=("x.xml",)).identity)
+    moved = source.model_copy(update={"changes": ExampleDocuments(set="elsewhere@1", subset="changed", title=True)})
+    assert fingerprint(source.identity) == fingerprint(moved.identity) != fingerprint(alone.identity)

@@ -11,11 +11,15 @@ from factsets import INITIAL, LOSSES, MONTHS, PAIRS, cell, joined, study
 from parts import wanted
 
 from ticlm.platform.analysis.paired_bootstrap import paired
+from ticlm.platform.display.claims.part import Claims
+from ticlm.platform.display.claims.verdicts import judge
 from ticlm.platform.papers.temporalwiki.pair_differences import DRAWN, pair_differences, ratio_interval
 from ticlm.platform.papers.temporalwiki.pairs import AVERAGE, CHANGED, UNCHANGED, PairReader, pairs
 from ticlm.platform.papers.temporalwiki.part import FactPairs
 from ticlm.platform.papers.tic_lm.borrowed_reference import renamed
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
+from ticlm.platform.study.tables import check_tables
+from ticlm.platform.tasks.facts import FactPerplexity
 
 
 def table(of: StudyResult, metric: str = "nll") -> dict[tuple[str, str, str], dict[str, Any]]:
@@ -47,6 +51,23 @@ def test_the_average_is_that_of_the_perplexities_and_errors_follow_the_delta_met
     assert both["value"] == pytest.approx((one + other) / 2) and both["n"] == 12
     assert found["a", UNCHANGED, "202304"]["stderr"] == pytest.approx(one * 0.1)
     assert both["stderr"] == pytest.approx(math.hypot(one * 0.1, other * 0.1) / 2)
+
+
+def test_a_run_has_the_change_of_each_part_from_its_first_model_for_claims() -> None:
+    of, forgot, learned = study(seeds=(1, 2)), (exp(9 / 6) + exp(12 / 6)) / 2, (exp(9 / 6) + exp(6 / 6)) / 2
+    for seed in (1, 2):  # the second seed loses more everywhere, in nats as much before and after
+        assert PAIRS.number_of(of, "a", seed, UNCHANGED) == pytest.approx(math.log(forgot) - 1)
+        assert PAIRS.number_of(of, "a", seed, CHANGED) == pytest.approx(math.log(learned) - 2)
+        both = math.log((forgot + learned) / (exp(1) + exp(2)))
+        assert PAIRS.number_of(of, "a", seed, AVERAGE) == pytest.approx(both)
+    without = {key: losses for key, losses in LOSSES.items() if key != ("a", "kept", "202304", "202304")}
+    assert math.isnan(PAIRS.number_of(study(without), "a", 1, UNCHANGED))
+    said = [{"says": "it forgets", "number": "temporalwiki/Un.", "higher": ["a"], "lower": ["base"]}]
+    claims = Claims.model_validate({"kind": "claims", "claims": said})
+    tasks = [FactPerplexity(name=name, examples="x") for name in ("kept", "moved")]
+    check_tables((PAIRS, claims), tasks, MONTHS, ("a",))
+    (judged,) = (judge(one, claims, of) for one in claims.claims)
+    assert judged.pairs[0].difference == pytest.approx(math.log(forgot) - 1)
 
 
 def test_means_over_months_are_arithmetic_and_unchanged_facts_make_no_smaller_error() -> None:
