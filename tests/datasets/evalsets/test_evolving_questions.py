@@ -17,7 +17,6 @@ from ticlm.core import settings
 from ticlm.core.errors import InputError
 from ticlm.core.examples import Example, Examples
 from ticlm.datasets.evalsets import recipe as recipes
-from ticlm.datasets.evalsets.evolving_questions import WIDE
 from ticlm.datasets.evalsets.recipe import ExampleSetRecipe
 from ticlm.datasets.generation import filters, rules
 from ticlm.datasets.generation.asked_again import NOT_THE_SAME
@@ -140,7 +139,7 @@ def test_wide_rules_alone_ask_under_headlines_and_say_how_often_they_are_right(t
             train_share=0,
         )
         assert bool(list(made.read("202302", "unchanged"))) == (kind == "wide")
-        assert (WIDE in lines) == (kind == "wide")
+        assert (rules.WIDE in lines) == (kind == "wide")
 
 
 def test_a_new_month_is_added_and_those_that_stand_stay(tmp_path: Path) -> None:

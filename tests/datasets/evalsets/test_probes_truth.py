@@ -147,12 +147,10 @@ def test_the_packaged_sets_of_the_world_are_of_one_world_and_its_days() -> None:
 
 
 def test_the_packaged_wiki_with_infoboxes_is_one_wiki_in_all_its_sets_and_corpora() -> None:
-    changes, facts = (
-        settings.load(ExampleSetRecipe, f"infobox-wiki-{name}", settings.RECIPES) for name in ("changes", "facts")
-    )
-    corpora = [settings.load(CorpusRecipe, name, settings.RECIPES) for name in ("infobox-wiki", "infobox-wiki-full")]
-    wiki: Any = changes.examples.wiki
-    assert facts.examples.wiki == wiki and facts.examples.wikidata.days == wiki.snapshots
+    changes, facts = (_packaged(ExampleSetRecipe, f"infobox-wiki-{name}").examples for name in ("changes", "facts"))
+    corpora = [_packaged(CorpusRecipe, name) for name in ("infobox-wiki", "infobox-wiki-full")]
+    wiki = changes.wiki
+    assert facts.wiki == wiki and facts.wikidata.days == wiki.snapshots
     for corpus, days in zip(corpora, (wiki.snapshots[:1], wiki.snapshots), strict=True):
         source: Any = corpus.documents
         assert (source.world, source.encyclopedia, source.snapshots) == (wiki.world, wiki.encyclopedia, days)
@@ -162,3 +160,7 @@ def _with_blank(fact: Fact) -> list[str]:
     """The sentences that state a fact or report it, with the object left out."""
     reports = [f"{said.rstrip('.')} on {fact.start.day} {fact.start:%B} {fact.start.year}." for said in fact.news]
     return [said.replace(fact.object, BLANK) for said in (*fact.statements, *reports)]
+
+
+def _packaged(kind: Any, name: str) -> Any:
+    return settings.load(kind, name, settings.RECIPES)

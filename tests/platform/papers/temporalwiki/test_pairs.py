@@ -14,8 +14,9 @@ from ticlm.platform.analysis.paired_bootstrap import paired
 from ticlm.platform.display.claims.part import Claims
 from ticlm.platform.display.claims.verdicts import judge
 from ticlm.platform.papers.temporalwiki.pair_differences import DRAWN, pair_differences, ratio_interval
-from ticlm.platform.papers.temporalwiki.pairs import AVERAGE, CHANGED, UNCHANGED, PairReader, pairs
+from ticlm.platform.papers.temporalwiki.pairs import PairReader, pairs
 from ticlm.platform.papers.temporalwiki.part import FactPairs
+from ticlm.platform.papers.temporalwiki.settings import AVERAGE, CHANGED, UNCHANGED
 from ticlm.platform.papers.tic_lm.borrowed_reference import renamed
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
 from ticlm.platform.study.tables import check_tables
