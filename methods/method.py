@@ -30,7 +30,15 @@ from ticlm.methods.mix_review import MixReview
 from ticlm.methods.muon import Muon
 from ticlm.methods.optimizers import Adafactor, AdamW, ScheduleFree
 from ticlm.methods.recadam import RecAdam
-from ticlm.methods.replay import EqualReplay, ExponentialReplay, FirstReplay, FixedReplay, NoReplay, SelfReplay
+from ticlm.methods.replay import (
+    ChosenReplay,
+    EqualReplay,
+    ExponentialReplay,
+    FirstReplay,
+    FixedReplay,
+    NoReplay,
+    SelfReplay,
+)
 from ticlm.methods.schedules import (
     AutoregressiveCosine,
     Constant,
@@ -68,6 +76,7 @@ AnyReplay = Annotated[
     | ExponentialReplay
     | MixReview
     | SelfReplay
+    | ChosenReplay
     | ForgettingReplay
     | ScalingReplay
     | SpacedReplay,
@@ -131,7 +140,8 @@ class Continual(Settings):
         if alone and any(isinstance(penalty, EWC) for penalty in self.penalties):
             raise ValueError(f"{self.name}: EWC with an adapter has no meaning: the weights it would hold are frozen")
         if isinstance(self.deploy, Leaf) and self.replay.samples is not None:
-            raise ValueError(f"{self.name}: replay self samples rows for its rounds, none for leaves: deploy no leaf")
+            made = f"replay {self.replay.kind} makes rows for its rounds, none for leaves"
+            raise ValueError(f"{self.name}: {made}: deploy no leaf")
         return self
 
     def without_meaning(self) -> frozenset[str]:

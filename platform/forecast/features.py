@@ -104,6 +104,6 @@ def _beyond(spec: Round) -> Iterator[str]:
     if spec.average:
         yield "averages of checkpoints"
     if spec.sampled is not None:
-        yield "rows sampled from checkpoints"
+        yield "rows sampled from checkpoints, or chosen"
     if spec.open:
         yield "shares, which are open until earlier rounds are trained"

@@ -241,7 +241,7 @@ class Plan:
         periods, most = 0, None if self.corpus is None else 0
         for key in run.keys:
             spec = self.tree.rounds[key]
-            old = [source for source in spec.sources if source not in (spec.own, spec.sampled_source)]
+            old = [*spec.pools] or [s for s in spec.sources if s not in (spec.own, *spec.sampled_sources)]
             periods = max(periods, len(old))
             if most is not None:
                 windows = {d.source: d.window[1] for d in spec.cursors if d.window is not None}
