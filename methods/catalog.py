@@ -18,7 +18,7 @@ from ticlm.methods.mix_review import MixReview
 from ticlm.methods.muon import Muon
 from ticlm.methods.optimizers import Adafactor, ScheduleFree
 from ticlm.methods.recadam import RecAdam
-from ticlm.methods.replay import EqualReplay, ExponentialReplay, FixedReplay, SelfReplay
+from ticlm.methods.replay import ChosenReplay, EqualReplay, ExponentialReplay, FixedReplay, SelfReplay
 from ticlm.methods.schedules import (
     AutoregressiveCosine,
     Constant,
@@ -113,6 +113,11 @@ METHODS: tuple[Continual | OracleSeries, ...] = (
     Continual(name="mer", group="replay", replay=FixedReplay(alpha=0.5), optimizer=MER()),
     # arXiv 2605.26097: the other half is sampled from the model itself
     Continual(name="replay-self", group="replay", replay=SelfReplay()),
+    # half replay of chosen rows: TiC-LM's limitations ask for buffers that keep the most unique and useful of the old
+    *(
+        Continual(name=f"replay-chosen-{rule}", group="replay", replay=ChosenReplay(by=rule))
+        for rule in ("unlike", "novelty", "loss", "excess")
+    ),
     # beside any model, all of whose own weights are frozen
     Continual(name="lora", group="adapter", adapter=LoRA()),
     Continual(name="k-adapter", group="adapter", adapter=KAdapter()),

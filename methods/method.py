@@ -29,7 +29,15 @@ from ticlm.methods.mix_review import MixReview
 from ticlm.methods.muon import Muon
 from ticlm.methods.optimizers import Adafactor, AdamW, ScheduleFree
 from ticlm.methods.recadam import RecAdam
-from ticlm.methods.replay import EqualReplay, ExponentialReplay, FirstReplay, FixedReplay, NoReplay, SelfReplay
+from ticlm.methods.replay import (
+    ChosenReplay,
+    EqualReplay,
+    ExponentialReplay,
+    FirstReplay,
+    FixedReplay,
+    NoReplay,
+    SelfReplay,
+)
 from ticlm.methods.schedules import (
     AutoregressiveCosine,
     Constant,
@@ -67,6 +75,7 @@ AnyReplay = Annotated[
     | ExponentialReplay
     | MixReview
     | SelfReplay
+    | ChosenReplay
     | ForgettingReplay
     | ScalingReplay
     | SpacedReplay,
@@ -130,7 +139,8 @@ class Continual(Settings):
         if alone and any(isinstance(penalty, EWC) for penalty in self.penalties):
             raise ValueError(f"{self.name}: EWC with an adapter has no meaning: the weights it would hold are frozen")
         if isinstance(self.deploy, Leaf) and self.replay.samples is not None:
-            raise ValueError(f"{self.name}: replay self samples rows for its rounds, none for leaves: deploy no leaf")
+            made = f"replay {self.replay.kind} makes rows for its rounds, none for leaves"
+            raise ValueError(f"{self.name}: {made}: deploy no leaf")
         return self
 
     def without_meaning(self) -> frozenset[str]:
@@ -170,7 +180,8 @@ class Continual(Settings):
     @property
     def one_corpus(self) -> str:
         """Why its rounds draw from the study's own corpus alone, however many it has; empty: they draw from all."""
-        if not isinstance(self.replay, Replay) or type(self.replay).mixtures is not Replay.mixtures:
+        plain = isinstance(self.replay, Replay) and type(self.replay).mixtures is Replay.mixtures
+        if not plain or self.replay.samples is not None:
             return f"replay {getattr(self.replay, 'kind', type(self.replay).__name__)} knows no past of further corpora"
         if type(self).round_requests not in (Continual.round_requests, Joint.round_requests):
             return f"{type(self).__name__} lays out rounds of its own, on the study's corpus alone"

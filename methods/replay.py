@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from ticlm.core.mixture import Mixture, Source, allot
 from ticlm.methods.seams import Rehearsal, Replay
-from ticlm.methods.timeline import ITSELF, MethodTimeline, Sampling
+from ticlm.methods.timeline import ITSELF, Choosing, MethodTimeline, Sampling
 
 
 class NoReplay(Replay):
@@ -92,6 +92,34 @@ class ExponentialReplay(Replay):
             left -= share
             weights |= dict.fromkeys(members, share / len(members))
         return Mixture.of(allot(budget, {source: weights[source] for source in seen}))
+
+
+class ChosenReplay(FixedReplay):
+    """Replay of chosen rows: `alpha` of the budget for the new period, the rest spread evenly over the past ones, as
+    under `fixed`; for each old row `pool` rows of its period are looked at, and those replayed that are best `by` a
+    rule. Periods keep their shares, so that a difference from `fixed` comes from the rows alone.
+
+    `unlike`: rows of whose n-grams the fewest are in the rows that the round draws from its new period.
+    `novelty`: rows with the rarest n-grams, among all candidates and the rows of the new period.
+    `loss`: rows on which the checkpoint that the round starts from has the highest loss.
+    `excess`: rows whose loss rose the most since the run's checkpoint of their own period.
+    """
+
+    kind: Literal["chosen"] = "chosen"  # type: ignore[assignment]
+    alpha: float = Field(0.5, gt=0, lt=1)
+    """Share of the budget (0 to 1) for the new period."""
+    by: Literal["unlike", "novelty", "loss", "excess"]
+    """The rule: `unlike`, `novelty`, `loss` or `excess`."""
+    pool: int = Field(4, ge=2)
+    """Candidates that are looked at for each old row that is replayed, as far as the period has so many rows."""
+    ngram: int = Field(5, ge=1)
+    """Tokens of an n-gram; `loss` and `excess` have no use for it."""
+    rows_at_once: int = Field(8, gt=0)
+    """Rows that a checkpoint scores at once. Part of a round's identity: sums of another shape round otherwise."""
+
+    @property
+    def samples(self) -> Choosing:
+        return Choosing(by=self.by, pool=self.pool, ngram=self.ngram, rows_at_once=self.rows_at_once)
 
 
 class SelfReplay(Rehearsal):

@@ -14,7 +14,7 @@ from ticlm.core.mixture import Mixture, OldCorpus, Source
 from ticlm.core.periods import Label
 from ticlm.core.settings import Settings
 from ticlm.methods.corpora import Part, checked
-from ticlm.methods.timeline import Imported, MethodTimeline, Sampling
+from ticlm.methods.timeline import Choosing, Imported, MethodTimeline, Sampling
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -64,8 +64,8 @@ class Rehearsal(Settings):
         return None
 
     @property
-    def samples(self) -> Sampling | None:
-        """How rows are sampled from the checkpoint that a round starts from; None: its mixtures draw no such rows."""
+    def samples(self) -> Sampling | Choosing | None:
+        """How rows are sampled from the checkpoint that a round starts from, or old rows chosen; None: neither."""
         return None
 
     def rule(self, label: str, timeline: MethodTimeline) -> str:

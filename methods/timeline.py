@@ -48,6 +48,24 @@ class Sampling(Settings):
     """Rows that are sampled at once. Part of a round's identity: sums of another shape round otherwise."""
 
 
+class Choosing(Settings):
+    """How the old rows that a round replays are chosen: for each, `pool` candidates of its period are looked at, and
+    those kept that are best by a rule."""
+
+    by: Literal["unlike", "novelty", "loss", "excess"]
+    pool: int
+    ngram: int
+    rows_at_once: int
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"ngram"} if self.reads_models else {"rows_at_once"})
+
+    @property
+    def reads_models(self) -> bool:
+        """Whether a checkpoint scores the candidates."""
+        return self.by in ("loss", "excess")
+
+
 class RoundRequest(Settings):
     """A round that a method asks for: its start, its mixtures, and whose schedule and optimizer it has."""
 
@@ -61,8 +79,8 @@ class RoundRequest(Settings):
     """The number of the timeline's continual periods before this round."""
     previous: str | None = None
     """The period of the round before, which penalties refer to."""
-    sampling: Sampling | None = None
-    """How the rows are sampled that its mixtures draw from the corpus `ITSELF`."""
+    sampling: Sampling | Choosing | None = None
+    """How the rows are sampled that its mixtures draw from the corpus `ITSELF`, or how its old rows are chosen."""
     open: bool = False
     """Whether its shares follow from records that are not there yet, so that its mixtures are placeholders."""
     rule: str = ""

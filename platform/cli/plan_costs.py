@@ -155,7 +155,7 @@ def lines(cost: dict[str, Any] | None) -> list[str]:
         return ["model: sized with the corpus, whose tokenizer no packaged recipe tells"]
     flops = f"{cost['flops']:.3g} FLOPs ({cost['flops_with_attention']:.3g} with attention)"
     added = f", and {cost['added_flops']:.2g} that penalties add" if cost["added_flops"] else ""
-    added += f", and {cost['sampling_flops']:.2g} that sampling rows takes" if cost["sampling_flops"] else ""
+    added += f", and {cost['sampling_flops']:.2g} for rows that are sampled or scored" if cost["sampling_flops"] else ""
     rest = f"; not counted: {', '.join(cost['not_counted'])}" if cost["not_counted"] else ""
     rest += "; inputs count as long as targets" if cost["encoder_decoder"] else ""
     return [

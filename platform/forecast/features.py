@@ -117,7 +117,7 @@ def _beyond(spec: Round) -> Iterator[str]:
     if spec.parent is not None and recipe.optimizer.heat is None and not spec.average:
         yield type(recipe.optimizer).__name__
     if spec.sampled is not None:
-        yield "rows sampled from checkpoints"
+        yield "rows sampled from checkpoints, or chosen"
     if spec.further:
         yield "further corpora"
     if spec.open:

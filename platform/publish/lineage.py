@@ -100,7 +100,7 @@ class VintageLineage:
         """All sources that these rounds read, but for rows that were sampled; and the tune rows that decided shares."""
         found = dict[Source, None]()
         for spec in (self.plan.tree.rounds[key] for key in self.keys):
-            found |= dict.fromkeys(source for source in spec.sources if source != spec.sampled_source)
+            found |= dict.fromkeys(source for source in spec.sources if source not in spec.sampled_sources)
         corpus = paths.corpus_id(self.plan.study.corpus)
         if self.tune_losses:
             labels = dict.fromkeys(label for one in self.tune_losses for label in one.losses)

@@ -156,12 +156,12 @@ def _with_first_model(costs: Iterable[dict[str, Any]], frozen: MethodResult | No
 
 def _costs(plan: Plan, parameters: int) -> Iterator[dict[str, Any]]:
     """Yield the cumulative tokens and FLOPs of each run: of the run alone, and without the rounds that it shares with
-    earlier runs. Tokens are those that are trained on; FLOPs count those that are sampled, too, and what frozen weights
-    save."""
+    earlier runs. Tokens are those that are trained on; FLOPs count those that are sampled or scored, and what
+    frozen weights save."""
     weights = weights_of(plan.study, plan.adapted)
 
     def work(specs: Sequence[Round]) -> tuple[int, int, int]:
-        """Return the tokens of some rounds, their training FLOPs without attention, and the tokens that are sampled."""
+        """Return the tokens of some rounds, their training FLOPs without attention, and tokens sampled or scored."""
         known = [(spec.tokens, weights(spec.recipe)) for spec in specs]
         flops = sum(count * (6 * parameters if one is None else trained_flops(one)) for count, one in known)
         return sum(count for count, _ in known), flops, sum(spec.sampled_tokens for spec in specs)

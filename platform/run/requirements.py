@@ -37,7 +37,7 @@ def _require_data(plan: Plan) -> None:
         )
     for spec in plan.tree.rounds.values():
         for source in spec.sources:
-            if source == spec.sampled_source:
+            if source in spec.sampled_sources:
                 continue  # it will have the rows that the round draws
             if plan.corpora[source.corpus].split(source.period, source.split).rows == 0:
                 raise InputError(

@@ -12,7 +12,7 @@ from itertools import groupby
 from ticlm.core.errors import InputError
 from ticlm.core.mixture import Source
 from ticlm.platform.study.resources import Resources
-from ticlm.platform.study.round import Round
+from ticlm.platform.study.round import Round, sampled_source
 from ticlm.platform.study.tree import Kind, Run, Tree
 
 PLURAL: dict[Kind, str] = {"round": "rounds", "leaf": "leaves", "average": "averages", "sample": "samples"}
@@ -113,7 +113,7 @@ def name(tree: Tree, group: Sequence[Chain]) -> str:
     elif len(group) > 1:
         who = f"{who}, {sum(len(chain.keys) for chain in group)} {PLURAL[kind]}"
     elif (rows := tree.rounds[first].sample) is not None:
-        return f"{who}: {rows.rows:,} rows sampled at {tree.rounds[str(tree.rounds[first].parent)].period}"
+        return f"{who}: {rows.told} at {tree.rounds[str(tree.rounds[first].parent)].period}"
     elif kind != "round":
         who = f"{who}, {kind}"
     begin, end = tree.rounds[first].period, tree.rounds[last].period
@@ -150,7 +150,8 @@ def epochs(rounds: Mapping[str, Round], rows_of: Callable[[Source], int]) -> Ite
     """Yield (round key, source, epochs) for each source that a round draws from: how often its chain has seen it by the
     end of the round. `rounds` are by key, parents before children; sources without rows are left out.
 
-    If a buffer keeps only part of a source, rows count as epochs of that part.
+    If a buffer keeps only part of a source, rows count as epochs of that part. Chosen rows count as rows of the source
+    that they were chosen from; rows that were looked at and passed over do not count.
     """
     # Rows, or, once a window has changed what an epoch is, epochs in fractions: three thirds are one epoch, and no more
     # than `max_epochs: 1` allows.
@@ -161,8 +162,12 @@ def epochs(rounds: Mapping[str, Round], rows_of: Callable[[Source], int]) -> Ite
         # The last child goes on with its parent's counts: a copy for each round would hold all sources of its chain.
         is_last = spec.parent is not None and not children[spec.parent]
         now = seen[key] = seen.pop(spec.parent) if is_last else dict(seen[spec.parent])
-        windows = {cursor.source: cursor.window for cursor in spec.cursors if cursor.window is not None}
-        for source, rows in spec.draws().items():
+        sample = rounds[spec.sampled] if spec.sampled is not None else None
+        origins = {} if sample is None else {sampled_source(str(spec.sampled), of.period): of for of in sample.pools}
+        cursors = (*spec.cursors, *(() if sample is None else sample.cursors))
+        windows = {cursor.source: cursor.window for cursor in cursors if cursor.window is not None}
+        for drawn, rows in spec.draws().items():
+            source = origins.get(drawn, drawn)
             have = rows_of(source)
             if not have:
                 continue

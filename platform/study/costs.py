@@ -97,8 +97,8 @@ class Machine:
 class Work:
     """The FLOPs of training: `flops` are 6N per token (fewer where weights are frozen: `flops_per_token`),
     `with_attention` adds attention (PaLM, appendix B), `added` are those of penalties, in units of 6N. `not_counted`
-    names the penalties whose work is not known. `sampling` are the FLOPs of rows that models write: 2N per token, a
-    forward pass with cached keys and values."""
+    names the penalties whose work is not known. `sampling` are the FLOPs of rows that models write, or score to choose
+    among them: 2N per token, a forward pass (with cached keys and values)."""
 
     flops: float
     with_attention: float

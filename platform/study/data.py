@@ -184,7 +184,7 @@ def check(study: Study, corpus: Corpus) -> None:
     names = [column.name for column in corpus.info.columns]
     if names != [TOKENS] and any(isinstance(m, Continual) and m.replay.samples for m in study.methods):
         has = f"corpus {corpus.info.id} has columns {', '.join(names)}"
-        raise InputError(f"replay self samples rows of {TOKENS} alone, and {has}; use a corpus of packed rows")
+        raise InputError(f"replay self and chosen make rows of {TOKENS} alone, and {has}; use a corpus of packed rows")
     for period in study.timeline.periods:
         manifest = corpus.periods.get(period.label)
         if manifest is not None and manifest.period != period:

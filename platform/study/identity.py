@@ -18,7 +18,8 @@ from ticlm.core.store import Store
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import Imported
 from ticlm.platform.models.settings import FolderModel
-from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe, SampledRows
+from ticlm.platform.study.nodes.made_rows import ChosenRows, SampledRows
+from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus, SplitManifest
@@ -53,7 +54,7 @@ class Identity(Settings):
     vocab_size: int
     average: tuple[AveragedRound, ...] = ()
     """The averaged rounds, by their ids."""
-    sample: SampledRows | None = None
+    sample: SampledRows | ChosenRows | None = None
 
     def without_meaning(self) -> frozenset[str]:
         return frozenset(name for name in ("average", "sample") if not getattr(self, name))
@@ -77,8 +78,8 @@ def identities(
     found: dict[str, str] = {}
     ids = ChainMap(found, dict(known))
     for key, spec in rounds.items():
-        if (rows := spec.sampled_source) is not None and str(spec.sampled) in ids:
-            hashes[rows] = ids[str(spec.sampled)]
+        if spec.sampled is not None and spec.sampled in ids:
+            hashes |= dict.fromkeys(spec.sampled_sources, ids[spec.sampled])
         is_there = all(source in hashes for source in spec.sources)
         if spec.open or not is_there or any(need not in ids for need in spec.needs):
             continue
@@ -112,7 +113,7 @@ def _identity(
         tokenizer=corpus.info.tokenizer.sha256,
         vocab_size=corpus.info.tokenizer.vocab_size,
         average=tuple(AveragedRound(round=ids[part.round], weight=part.weight) for part in spec.average),
-        sample=spec.sample,
+        sample=spec.sample if spec.chosen is None else spec.chosen.with_ids(ids),
     )
 
 

@@ -241,7 +241,7 @@ class Plan:
         periods, most = 0, None if self.corpus is None else 0
         for key in run.keys:
             spec = self.tree.rounds[key]
-            old = spec.old_sources
+            old = [*spec.pools] or spec.old_sources
             periods = max(periods, len(old))
             if most is not None:
                 windows = {d.source: d.window[1] for d in spec.cursors if d.window is not None}

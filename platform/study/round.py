@@ -15,9 +15,9 @@ from ticlm.methods.freezing import FirstLayers, Freeze, frozen
 from ticlm.methods.method import AnyOptimizer, AnySchedule
 from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter, Penalty, RoundPosition
-from ticlm.methods.timeline import Sampling
 from ticlm.platform.models.settings import Model, Precision
 from ticlm.platform.study import rates
+from ticlm.platform.study.nodes.made_rows import ChosenRows, SampledRows
 from ticlm.platform.study.settings import Loss
 
 
@@ -118,21 +118,14 @@ class AveragedRound(Settings):
     weight: float
 
 
-class SampledRows(Settings):
-    """The rows to sample from a checkpoint, under the `seed` of the run."""
-
-    rows: int
-    seed: int
-    sampling: Sampling
-
-
 class Round(Settings):
     """A node of the tree of rounds.
 
     `parent` is the key of the round whose weights it starts from, or None: from scratch. A round without steps is an
     imported checkpoint taken as it is, or else an `average` of rounds, whose newest is the parent, or a `sample`: rows
-    that the parent's checkpoint writes for a round at `period`, and no weights. `reads` has for each penalty the source
-    that it draws batches from, or None. `sampled` is the key of the sample that it draws from, as from a corpus.
+    that the parent's checkpoint writes for a round at `period`, or that are chosen for it, and no weights. `reads` has
+    for each penalty the source that it draws batches from, or None; of a choice, what it looks at. `sampled` is the key
+    of the sample that it draws from, as from a corpus.
     """
 
     parent: str | None
@@ -143,7 +136,7 @@ class Round(Settings):
     cursors: tuple[SourceCursor, ...]
     reads: tuple[Source | None, ...] = ()
     average: tuple[AveragedRound, ...] = ()
-    sample: SampledRows | None = None
+    sample: SampledRows | ChosenRows | None = None
     sampled: str | None = None
     rule: str = ""
     """A name for what decides its shares from what earlier rounds recorded; empty: nothing does. It keeps rounds of
@@ -167,12 +160,25 @@ class Round(Settings):
         """The keys of the rounds that must be done before it."""
         parent = () if self.parent is None else (self.parent,)
         sampled = () if self.sampled is None else (self.sampled,)
-        return tuple(dict.fromkeys((*parent, *(part.round for part in self.average), *sampled)))
+        bases = () if self.chosen is None else self.chosen.needs
+        return tuple(dict.fromkeys((*parent, *(part.round for part in self.average), *sampled, *bases)))
 
     @property
-    def sampled_source(self) -> Source | None:
-        """The source of the rows that were sampled for it; None: it draws no such rows."""
-        return None if self.sampled is None else sampled_source(self.sampled, self.period)
+    def chosen(self) -> ChosenRows | None:
+        """The rows that are chosen, if it is a choice of rows."""
+        return self.sample if isinstance(self.sample, ChosenRows) else None
+
+    @property
+    def sampled_sources(self) -> tuple[Source, ...]:
+        """The sources of the rows that were sampled or chosen for it, by period; none: it draws no such rows."""
+        corpus = None if self.sampled is None else sampled_source(self.sampled, self.period).corpus
+        return () if corpus is None else tuple(source for source in self.sources if source.corpus == corpus)
+
+    @property
+    def pools(self) -> dict[Source, int]:
+        """How many rows of each source it looks at, if it is a choice of rows, in its order."""
+        counts = () if self.chosen is None else self.chosen.looked
+        return {source: looked for source, looked in zip(self.reads, counts) if source is not None}
 
     @property
     def steps(self) -> int:
@@ -186,8 +192,8 @@ class Round(Settings):
 
     @property
     def sampled_tokens(self) -> int:
-        """Tokens that are sampled if it is a sample, else 0."""
-        return 0 if self.sample is None else self.sample.rows * self.recipe.length
+        """Tokens that a model writes or scores if it is a sample, else 0."""
+        return 0 if self.sample is None else self.sample.forward_rows * self.recipe.length
 
     @property
     def budget(self) -> int:
@@ -221,7 +227,7 @@ class Round(Settings):
     @property
     def old_sources(self) -> list[Source]:
         """The sources of old text: neither its own, nor new ones of further corpora, nor sampled."""
-        not_old = (self.own, self.sampled_source, *self.further)
+        not_old = (self.own, *self.sampled_sources, *self.further)
         return [source for source in self.sources if source not in not_old]
 
     @property
@@ -253,7 +259,7 @@ class Round(Settings):
         """Return, for each source that it draws from, how many rows the chain has used by its end."""
         before = {cursor.source: cursor for cursor in self.cursors}
         found = {}
-        for source, rows in self.draws().items():
+        for source, rows in (self.pools or self.draws()).items():
             old = before.get(source) or SourceCursor(source=source, seed=self.recipe.seed, rows=0)
             found[source] = SourceCursor(source=source, seed=old.seed, rows=old.rows + rows, window=old.window)
         return found

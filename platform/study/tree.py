@@ -12,9 +12,10 @@ from ticlm.core.errors import InputError
 from ticlm.core.fingerprint import SharedParts, fingerprint
 from ticlm.core.mixture import Source
 from ticlm.methods.method import Continual, Joint, Method, OracleSeries
-from ticlm.methods.timeline import MethodTimeline
+from ticlm.methods.timeline import Choosing, MethodTimeline, Sampling
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.budgets import continual_tokens, expected_sizes, initial_tokens
+from ticlm.platform.study.nodes.choices import chosen_for
 from ticlm.platform.study.nodes.deployment import Deployment
 from ticlm.platform.study.nodes.samples import sampled_for
 from ticlm.platform.study.nodes.trained import position_of, recipe_of, trained_round
@@ -200,8 +201,11 @@ def _run(
         position = position_of(request, recipe, continual)
         round_ = trained_round(request, recipe, position, previous, cursor, timeline, where)
         if request.sampling is not None:
-            round_ = sampled_for(f"methods.{method.name}", round_, request.sampling, tree.rounds)
-            samples[request.period] = str(round_.sampled)
+            made = where, round_, request.sampling, tree.rounds
+            round_ = _with_rows(*made, timeline.sizes or {}, {label: str(key) for label, (key, _) in starts.items()})
+        if round_.sampled is not None:
+            samples[request.period] = round_.sampled
+            cursor.update(tree.rounds[round_.sampled].advanced())  # also past rows that were looked at and not chosen
         key = fingerprint(round_, tree.parts)
         tree.rounds.setdefault(key, round_)
         cursor.update(round_.advanced())
@@ -222,6 +226,20 @@ def _run(
             previous = deployment.next(key)
         starts[request.period] = previous, round_
     return Run(method=method, seed=seed, rounds=ends, trunk=trunk, samples=samples)
+
+
+def _with_rows(
+    where: str,
+    spec: Round,
+    how: Sampling | Choosing,
+    rounds: dict[str, Round],
+    sizes: Mapping[str, int],
+    checkpoints: Mapping[str, str],
+) -> Round:
+    """Return a round that draws rows which are sampled, or chosen, for it; what makes them is added to `rounds`."""
+    if isinstance(how, Choosing):
+        return chosen_for(where, spec, how, rounds, sizes, checkpoints)
+    return sampled_for(where, spec, how, rounds)
 
 
 def _with_records(

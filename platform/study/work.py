@@ -95,7 +95,7 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
 
 def _uri(plan: Plan, spec: Round, source: Source) -> str:
     """Return where the rows of a source of a round lie; those of a sample are there once it is done."""
-    if source != spec.sampled_source or spec.sampled is None:
+    if spec.sampled is None or source not in spec.sampled_sources:
         return plan.corpora[source.corpus].store.root
     assert plan.store is not None
     folder, record = paths.round_folder(plan.ids[spec.sampled]), plan.records[spec.sampled]

@@ -19,7 +19,7 @@ from ticlm.core.corpus import Corpus
 from ticlm.core.mixture import Source
 from ticlm.core.signals import next_of
 from ticlm.core.token_rows import RowReader, Tokens
-from ticlm.platform.study.round import Round
+from ticlm.platform.study.round import Round, SourceCursor
 from ticlm.platform.train.order import Draws, SegmentOrder, batches
 
 PREFETCH = 4
@@ -70,6 +70,14 @@ class RankReader:
         """Return, for each source, the row positions of a step's global batch (for error messages)."""
         sources, which, positions = next(self._order(self.feed.rounds[round_], step))
         return {sources[k]: sorted(positions[which == k].tolist()) for k in np.unique(which)}
+
+    def next_rows(self, cursor: SourceCursor, count: int) -> tuple[NDArray[np.int64], dict[str, Tokens]]:
+        """Return the next `count` rows that a chain draws from a source after a cursor: their positions, int64[count],
+        and token ids, uint16 or uint32 [count, length] per column."""
+        draws = self._draws(cursor.source, cursor.seed)
+        order = SegmentOrder((draws,), (cursor.rows,), (count,), 1, (cursor.window,))
+        positions = order.positions(0, np.arange(cursor.rows, cursor.rows + count))
+        return positions, self._reader(cursor.source).take(positions)
 
     def _order(
         self, spec: Round, start: int

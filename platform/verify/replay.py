@@ -1,8 +1,8 @@
 """Running rounds of a vintage again, below an empty root, from what is published alone.
 
 A round starts from the weights of the vintage before it, or of what else is published; what is not is run again first.
-Rows that a checkpoint wrote are always written again: nothing else says that they are its own. On the hardware, the
-code and the libraries that made a round, its weights are the same to the bit (`comparison`).
+Rows that a checkpoint wrote, or that were chosen, are always made again: nothing else says that they are its own. On
+the hardware, the code and the libraries that made a round, its weights are the same to the bit (`comparison`).
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Replayer:
 
     def _check_shards(self, made: RoundMade) -> None:
         spec = self.of.plan.tree.rounds[self.of.keys[made.id]]
-        sources: list[Source] = [source for source in spec.sources if source != spec.sampled_source]
+        sources: list[Source] = [source for source in spec.sources if source not in spec.sampled_sources]
         problems = list(shards(self.of, sources))
         if problems:
             raise InputError(first_of(problems))
@@ -175,11 +175,11 @@ class Replayer:
         self.of.plan.read_records([key])
 
     def _compared_sample(self, name: str, made: RoundMade, record: Record) -> Checked:
-        """Say whether the rows that a checkpoint writes here are those that were published."""
+        """Say whether the rows that are written, or chosen, here are those that were published."""
         wanted, mine = (sorted(f.sha256 for f in one.files if f.path.endswith(".parquet")) for one in (made, record))
         if wanted != mine:
-            return Checked(name, "refused", "the rows of a sample are not those that its checkpoint writes here")
-        return Checked(name, "holds", f"sampled again: the same rows in {len(mine)} files", CATCHES)
+            return Checked(name, "refused", "the rows of a sample are not those that are made here")
+        return Checked(name, "holds", f"made again: the same rows in {len(mine)} files", CATCHES)
 
     def _found(self, made: RoundMade, folder: str) -> bool:
         """Put the published files of a round below the root, with a record; return False if there are none."""

@@ -121,7 +121,7 @@ def _of_lint(vintage: OpenedVintage, again: recomputed.Recomputed) -> Iterator[C
 def _sources(again: recomputed.Recomputed) -> list[Source]:
     """Return all sources of rows that the rounds on the way to the vintage read."""
     specs = [again.plan.tree.rounds[key] for key in again.keys.values()]
-    return list(dict.fromkeys(source for one in specs for source in one.sources if source != one.sampled_source))
+    return list(dict.fromkeys(source for one in specs for source in one.sources if source not in one.sampled_sources))
 
 
 def _of_shards(again: recomputed.Recomputed) -> Checked:

@@ -21,6 +21,7 @@ ALIKE = 15
 
 BEYOND = (
     *("wsd", "trunk-leaf", "infinite", "muon", "mer", "replay-self", "replay-adaptive", "replay-ado", "replay-spaced"),
+    *("replay-chosen-unlike", "replay-chosen-novelty", "replay-chosen-loss", "replay-chosen-excess"),
     *("replay-half+ema", "replay-half+mean", "replay-half+wsm", "replay-half+anchor", "replay-half+time"),
 )
 

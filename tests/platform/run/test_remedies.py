@@ -248,7 +248,7 @@ TABLE = {
     "run again by the same code and hardware, other bits: {}": NEWS,
     "run again in {} s, with the same bits in {} files": NEWS,
     "running again (--seed {}): {}": NEWS,
-    "sampled again: the same rows in {} files": NEWS,
+    "made again: the same rows in {} files": NEWS,
     "{} of {} rounds were not run again, {}": NEWS,
     "no round was run again: --replay 1 does": (
         "tests/platform/verify/test_verify.py::test_all_rounds_run_again_have_the_same_bits"

@@ -155,6 +155,7 @@ def test_what_ends_later_is_refused_by_name(laid_out: Callable[..., Tree], monke
         ({"methods": [method("mix-review")]}, "methods.mix-review: replay mix-review knows no past of further corpora"),
         ({"methods": [method("replay-self")]}, "methods.replay-self: replay self knows no past of further corpora"),
         ({"methods": [method("replay-spaced")]}, "methods.replay-spaced: replay spaced knows no past"),
+        ({"methods": [method("replay-chosen-unlike")]}, "methods.replay-chosen-unlike: replay chosen knows no past"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(toy_study: MakeStudy, changes: dict[str, Any], said: str) -> None:

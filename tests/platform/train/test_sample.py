@@ -22,6 +22,7 @@ from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import check, driver
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.identity import weights_of
+from ticlm.platform.study.nodes.made_rows import SampledRows
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import Study
@@ -68,7 +69,7 @@ def test_each_round_has_a_sample_of_the_checkpoint_that_it_starts_from(toy_study
         spec, sampled = tree.rounds[run.rounds[label]], tree.rounds[run.samples[label]]
         assert spec.parent == sampled.parent == start
         assert spec.needs == (start, run.samples[label]) and sampled.needs == (start,)
-        assert sampled.sample is not None and sampled.sample.rows == spec.old_rows == ROWS == spec.new_rows
+        assert isinstance(sampled.sample, SampledRows) and sampled.sample.rows == spec.old_rows == ROWS == spec.new_rows
         assert (sampled.steps, sampled.tokens, sampled.sampled_tokens) == (0, 0, ROWS * LENGTH)
     assert list(tree.rounds) == [first, run.samples["202302"], second, run.samples["202303"], third]
     assert not tree.side_rounds
@@ -227,7 +228,7 @@ def test_sampled_tokens_are_counted_in_the_plan_and_in_the_report(finished: Plan
     assert parameters is not None
     cost = plan_costs.describe(finished, list(finished.tree.rounds), Machine())
     assert cost is not None and cost["sampling_flops"] == 2 * parameters * 2 * ROWS * LENGTH
-    assert "that sampling rows takes" in plan_costs.lines(cost)[1]
+    assert "for rows that are sampled or scored" in plan_costs.lines(cost)[1]
     costs = study_result(finished).costs.query("method != 'frozen'")
     trained = (6 + 4 + 4) * 4 * LENGTH
     assert costs["tokens"].iloc[-1] == trained

@@ -367,6 +367,7 @@ def test_a_release_of_transformers_in_a_configuration_is_no_other_model(copied: 
 KINDS: list[dict[str, Any]] = [
     {"base": "replay-half+ema", **SHORT},
     {"base": "replay-self", **SHORT},
+    {"base": "replay-chosen-excess", **SHORT},
     {"base": "replay-adaptive", **SHORT},
     {"base": "trunk-leaf", **SHORT, "deploy": {"share": 0.5}},
     {"base": "replay-half+time", **SHORT},
@@ -375,7 +376,7 @@ KINDS: list[dict[str, Any]] = [
     {"base": "ewc", **SHORT},
     {"base": "mer", **SHORT},
 ]
-DAILY = {"replay-half+ema", "replay-self", "replay-adaptive"}
+DAILY = {"replay-half+ema", "replay-self", "replay-chosen-excess", "replay-adaptive"}
 
 
 def _kinds() -> Iterator[Any]:
