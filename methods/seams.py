@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
@@ -128,7 +127,8 @@ class Replay(Rehearsal):
             found.append((share or self.mixture)([*kept, part.new[-1]], part.tokens))
             found[-1] = part.spread(checked(found[-1], {*kept, part.new[-1]}, part.tokens))
             old += kept
-        mixture = reduce(Mixture.plus, found)
+        # No source is in two corpora: nothing to add up, as `plus` does source by source.
+        mixture = found[0] if not further else Mixture(shares=tuple(share for one in found for share in one.shares))
         if self.buffer_tokens is None or not old:
             return mixture
         return mixture.within(dict.fromkeys(old, self.buffer_tokens // len(old)))
