@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from ticlm.core.errors import InputError
-from ticlm.core.examples import Example
+
+if TYPE_CHECKING:
+    from ticlm.core.examples import Example
 
 Changed = Literal["neither", "first", "second", "both"]
 """Which hops have changed since the first period."""

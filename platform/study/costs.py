@@ -224,7 +224,9 @@ def vocabulary(study: Study, corpus: Corpus | None) -> tuple[int, str] | None:
     name = study.corpus.partition("@")[0]
     if name not in settings.packaged(settings.RECIPES):
         return None
-    size = _recipe(name, "tokenizer", "vocab_size")
+    taken = _told(name, "tokenizer", "name")  # that of another corpus, which may be packaged too
+    other = taken.partition("@")[0] if isinstance(taken, str) else ""
+    size = _whole(other if other in settings.packaged(settings.RECIPES) else name, "tokenizer", "vocab_size")
     return None if size is None else (size, f"recipe {name}")
 
 
@@ -232,16 +234,22 @@ def held_out_rows(study: Study) -> int | None:
     """Return the rows of each held-out set that the packaged recipe of a study's corpus makes; None if it gives no
     number."""
     name = study.corpus.partition("@")[0]
-    return _recipe(name, "held_out", "rows") if name in settings.packaged(settings.RECIPES) else None
+    return _whole(name, "held_out", "rows") if name in settings.packaged(settings.RECIPES) else None
 
 
-def _recipe(name: str, *keys: str) -> int | None:
-    """Return a whole number of a packaged recipe."""
+def _whole(name: str, *keys: str) -> int | None:
+    """Return a whole number of a packaged recipe; None if it says none."""
+    found = _told(name, *keys)
+    return found if type(found) is int else None
+
+
+def _told(name: str, *keys: str) -> Any:
+    """Return what a packaged recipe says under some keys, as it is written; None if it says nothing."""
     # Read as text: the settings of recipes load readers and filters, which takes longer than the rest of a plan.
     found: Any = settings.resolved(settings.Settings, name, settings.RECIPES)[0]
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
-    return found if type(found) is int else None
+    return found
 
 
 def model_size(study: Study, vocab_size: int) -> ModelSize:

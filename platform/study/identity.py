@@ -18,8 +18,8 @@ from ticlm.core.store import Store
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import Imported
 from ticlm.platform.models.settings import FolderModel
-from ticlm.platform.study.nodes.made_rows import ChosenRows, SampledRows
-from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe
+from ticlm.platform.study.nodes.parts import AveragedRound, ChosenRows, SampledRows
+from ticlm.platform.study.round import Round, RoundRecipe
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus, SplitManifest

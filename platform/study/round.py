@@ -17,7 +17,7 @@ from ticlm.methods.objectives import AnyObjective
 from ticlm.methods.seams import Adapter, Penalty, RoundPosition
 from ticlm.platform.models.settings import Model, Precision
 from ticlm.platform.study import rates
-from ticlm.platform.study.nodes.made_rows import ChosenRows, SampledRows
+from ticlm.platform.study.nodes.parts import AveragedRound, ChosenRows, SampledRows
 from ticlm.platform.study.settings import Loss
 
 
@@ -109,13 +109,6 @@ class RoundRecipe(Settings):
     def freezes_within_layers(self) -> bool:
         """Whether gradients pass layers whose own weights are frozen."""
         return self.frozen != "nothing" and not (isinstance(self.freeze, FirstLayers) and self.adapter is None)
-
-
-class AveragedRound(Settings):
-    """A round whose weights are part of an average (its key), and their weight in it."""
-
-    round: str
-    weight: float
 
 
 class Round(Settings):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from pydantic import model_validator
 
-from ticlm.core.examples import MASK
 from ticlm.datasets.examples.hops import Changed, Hops
 from ticlm.datasets.text.matching import exact_match, f1
 from ticlm.platform.tasks.base import NOT_A_NUMBER, Measurement, Prediction
@@ -102,6 +101,8 @@ class AnswersInSteps(GeneratedAnswers):
 
     def _in_steps(self, answerer: Answerer, two: Sequence[_Two], label: str) -> list[str]:
         """Return the answers to second questions about the model's own answers to the first."""
+        from ticlm.core.examples import MASK
+
         led = [place for place, one in enumerate(two) if one.first and MASK not in one.first]
         texts, _ = self._shown(answerer, [two[place].hops.asked_of(two[place].first) for place in led], label)
         asked = [(two[place].example, text, False) for place, text in zip(led, texts, strict=True)]

@@ -20,7 +20,7 @@ from ticlm.core.token_rows import Column, ShardFile, Tokens, dtype_for, to_parqu
 from ticlm.platform.models import folders
 from ticlm.platform.models.sampling import sample_rows
 from ticlm.platform.study.costs import forward_flops
-from ticlm.platform.study.nodes.made_rows import SampledRows
+from ticlm.platform.study.nodes.parts import SampledRows
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork

@@ -9,7 +9,7 @@ from ticlm.core.fingerprint import fingerprint
 from ticlm.core.mixture import Mixture, Share, Source
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import Choosing
-from ticlm.platform.study.nodes.made_rows import ChosenRows
+from ticlm.platform.study.nodes.parts import ChosenRows
 from ticlm.platform.study.round import Round, Segment, SourceCursor, sampled_source
 
 

@@ -9,7 +9,8 @@ from ticlm.methods.deploy import Anchor, Averaging, Leaf
 from ticlm.methods.method import Continual
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import RoundRequest
-from ticlm.platform.study.round import AveragedRound, Round, RoundRecipe
+from ticlm.platform.study.nodes.parts import AveragedRound
+from ticlm.platform.study.round import Round, RoundRecipe
 from ticlm.platform.study.settings import Study
 
 

@@ -10,7 +10,7 @@ from ticlm.core.mixture import Mixture, Source
 from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import ITSELF, Sampling
-from ticlm.platform.study.nodes.made_rows import SampledRows
+from ticlm.platform.study.nodes.parts import SampledRows
 from ticlm.platform.study.round import Round, Segment, sampled_source
 
 

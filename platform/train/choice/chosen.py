@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ticlm.core.row_columns import TOKENS
 from ticlm.core.token_rows import Tokens
 from ticlm.platform.models import folders
-from ticlm.platform.study.nodes.made_rows import ChosenRows
+from ticlm.platform.study.nodes.parts import ChosenRows
 from ticlm.platform.study.round import Round, SourceCursor
 from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork

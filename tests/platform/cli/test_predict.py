@@ -87,7 +87,7 @@ def test_a_plan_predicts_what_is_not_finished_and_says_what_it_cannot(
         for name, what in (
             ("pulled", "RecAdam"),
             ("meta", "MER"),
-            ("wrote", "rows sampled from checkpoints"),
+            ("wrote", "rows sampled from checkpoints, or chosen"),
         )
     }
     done = write("done", methods=FITTED + BESIDE)

@@ -22,7 +22,7 @@ from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.run import check, driver
 from ticlm.platform.study.costs import Machine
 from ticlm.platform.study.identity import weights_of
-from ticlm.platform.study.nodes.made_rows import SampledRows
+from ticlm.platform.study.nodes.parts import SampledRows
 from ticlm.platform.study.plan import Plan, make
 from ticlm.platform.study.round import Round
 from ticlm.platform.study.settings import Study

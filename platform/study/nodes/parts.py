@@ -1,4 +1,4 @@
-"""Rows that are made for one round, as values: how many to sample, or to choose from how many, and how."""
+"""Parts of rounds without steps, as values: what is averaged, and the rows that are sampled or chosen, and how."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from collections.abc import Mapping
 
 from ticlm.core.settings import Settings
 from ticlm.methods.timeline import Choosing, Sampling
+
+
+class AveragedRound(Settings):
+    """A round whose weights are part of an average (its key), and their weight in it."""
+
+    round: str
+    weight: float
 
 
 class SampledRows(Settings):
