@@ -45,6 +45,7 @@ PAGES = {
     "docs/results/temporalwiki.md": "results-temporalwiki.md",
     "docs/results/dates.md": "results-dates.md",
     "docs/results/log.md": "results-log.md",
+    "docs/log.md": "log.md",
     "docs/reliability.md": "reliability.md",
     "k8s/README.md": "kuberay.md",
     "tune_spaces/README.md": "spaces.md",
