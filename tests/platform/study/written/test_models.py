@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ticlm.platform.models import build
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study import plan
 from ticlm.platform.study.settings import load
@@ -33,5 +34,6 @@ def test_a_plan_starts_from_the_model_that_the_root_has(tmp_path: Path, monkeypa
     study = load("evolvingqa-synthetic")
     assert plan.make(study, str(tmp_path)).study == study  # it is not trained yet
     monkeypatch.setattr(models, "trained", lambda *_: f"{tmp_path}/rounds/1/model")
+    build.config(load("ckl-world").model, 1024).save_pretrained(tmp_path / "rounds/1/model")  # a plan counts its weights
     model = plan.make(study, str(tmp_path)).study.model
     assert isinstance(model, FolderModel) and model.path == f"{tmp_path}/rounds/1/model"
