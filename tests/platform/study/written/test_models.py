@@ -34,6 +34,7 @@ def test_a_plan_starts_from_the_model_that_the_root_has(tmp_path: Path, monkeypa
     study = load("evolvingqa-synthetic")
     assert plan.make(study, str(tmp_path)).study == study  # it is not trained yet
     monkeypatch.setattr(models, "trained", lambda *_: f"{tmp_path}/rounds/1/model")
-    build.config(load("ckl-world").model, 1024).save_pretrained(tmp_path / "rounds/1/model")  # a plan counts its weights
+    config = build.config(load("ckl-world").model, 1024)  # a plan counts its weights
+    config.save_pretrained(tmp_path / "rounds/1/model")
     model = plan.make(study, str(tmp_path)).study.model
     assert isinstance(model, FolderModel) and model.path == f"{tmp_path}/rounds/1/model"
