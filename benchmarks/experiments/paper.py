@@ -1,12 +1,12 @@
 """Comparison of a report's summary with TiC-LM's Table 2: rank correlation of each column, and orderings that hold.
 
-    python -m benchmarks.experiments.paper ROOT/reports/monthly-HASH/summary.csv [--tokens 220B]
+    python -m benchmarks.experiments.paper ROOT/reports/monthly-HASH/summary.csv [--tokens 220B] [--pairs METHOD…]
 
 Rows are matched by the catalogue's names; a variant that the paper does not print stands for the printed method where
 that one was not run. Spearman's ρ is computed over the continual methods that both have, and again within those that
 replay and within the others, because replay against no replay alone makes a high correlation. An ordering is a pair of
 methods that differ by more than SEPARATE in the paper, one and a half times its spread of seeds (.001); it holds if our
-difference has the same sign.
+difference has the same sign. `--pairs` prints the differences of every two of the named methods, here and there.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("summary", help="summary.csv of a report")
     parser.add_argument("--source", default="", help="one source of text instead of all")
     parser.add_argument("--tokens", default="440B", choices=TOKENS, help="the paper's budget")
+    parser.add_argument("--pairs", nargs="*", default=[], metavar="METHOD", help="methods to compare one by one")
     options = parser.parse_args()
     ours, paper = read(options.summary, options.source), table_2(TOKENS[options.tokens])
     spread = f"{'':8}" if ours["seeds"].max() > 1 else ""
@@ -50,6 +51,7 @@ def main() -> None:
             orderings(mine, theirs, list(combinations(names, 2)), name_broken=names is not continual)
         print("  one of each: ", end="")
         orderings(mine, theirs, [(a, b) for a in replay for b in others])
+    one_by_one(ours, paper, options.pairs)
 
 
 def cell(ours: pd.DataFrame, paper: pd.DataFrame, name: str, mean: str, spread: bool) -> str:
@@ -83,6 +85,13 @@ def orderings(
     for a, b in broken if name_broken else []:
         low, high = (a, b) if paper[a] < paper[b] else (b, a)
         print(f"      not: {low} < {high} ({ours[low]:.3f}, {ours[high]:.3f})")
+
+
+def one_by_one(ours: pd.DataFrame, paper: pd.DataFrame, names: Sequence[str]) -> None:
+    """Print the difference of every two methods in each column, here and in the paper."""
+    for a, b in combinations(names, 2):
+        pairs = ((float(ours[mean][a] - ours[mean][b]), float(paper[mean][a] - paper[mean][b])) for mean in HEADINGS)
+        print(f"{a} − {b}".ljust(36) + "".join(f"{here:>+10.3f}{there:>+9.3f}" for here, there in pairs))
 
 
 if __name__ == "__main__":

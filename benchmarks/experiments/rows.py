@@ -5,9 +5,9 @@
 Every checkpoint of the two is scored once more, and this time the loss of each held-out row is kept. The standard error
 due to rows treats the rows of a period as drawn at random, the same rows for all checkpoints. Rows of one long document
 are not independent, so this is a lower bound. It is given for the two methods as they were scored, on the same rows,
-and as if each had been scored on rows of its own. The error due to seeds needs several seeds of both methods. The
-last columns say how many independent rows a period needs, all else equal, for a standard error of 0.005, which tells a
-difference of 0.01 from none.
+and as if each had been scored on rows of its own. The error due to seeds, or to first models where a study has several,
+needs several seeds of both methods, and pairs them. The last columns say how many independent rows a period needs, all
+else equal, for a standard error of 0.005, which tells a difference of 0.01 from none.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def main() -> None:
             apart += float(np.subtract(*whole).mean())
             paired += error(whole[0] - whole[1])
             own += error(whole[0]) + error(whole[1])
-        of_seeds = np.sqrt((by_seed.var(-1, ddof=1) / by_seed.shape[-1]).sum()) if by_seed.shape[-1] > 1 else np.nan
+        # paired, since runs of one seed start from one first model
+        of_seeds = error(np.subtract(*by_seed)) ** 0.5 if by_seed.shape[-1] > 1 else np.nan
         needed = [f"{int(np.ceil(number * of_rows / ENOUGH**2)):,}" for of_rows in (paired, own)]
         print(
             f"{heading:6}{apart:>+12.4f}{paired**0.5:>9.4f}{own**0.5:>10.4f}{of_seeds:>9.4f}{needed[0]:>15}{needed[1]:>10}"
