@@ -139,9 +139,11 @@ def _mean(reader: PairReader, who: TableRow, seed: int, part: str) -> float:
 
 
 def _where(reader: PairReader, who: TableRow, metric: TaskMetric) -> dict[str, Any]:
-    where = {"study": reader.study.name, "temporalwiki": reader.asked.name, "row": who.name, "method": who.method}
-    where |= {"metric": metric.name, "higher_is_better": metric.higher_is_better, "seeds": len(who.seeds)}
-    return where | {"first_models": reader.study.first_models(who.method)}
+    return {
+        **{"study": reader.study.name, "temporalwiki": reader.asked.name, "row": who.name, "method": who.method},
+        **{"metric": metric.name, "higher_is_better": metric.higher_is_better, "seeds": len(who.seeds)},
+        "first_models": reader.study.first_models(who.method),
+    }
 
 
 def _with_average(found: dict[str, BySeed | None]) -> Iterator[tuple[str, BySeed]]:
