@@ -19,6 +19,7 @@ from itertools import combinations
 import pandas as pd
 
 from ticlm.platform.analysis.numbers import HEADINGS
+from ticlm.platform.display.words import over_seeds
 from ticlm.platform.papers.tic_lm.printed import printed
 
 TASK = "tic-cc"
@@ -38,6 +39,11 @@ def main() -> None:
     print(f"{'':18}" + "".join(f"{label + ' here':>12}{spread}{'paper':>9}" for label in HEADINGS.values()))
     for name in ours.index:
         print(f"{name:18}" + "".join(cell(ours, paper, name, mean, bool(spread)) for mean in HEADINGS))
+    if spread and "first_models" in ours:
+        several = ours[ours["seeds"] > 1]
+        print(
+            f"In brackets: the standard deviation over seeds. {over_seeds(zip(several.index, several['first_models']))}"
+        )
     continual = [name for name in ours.index if name in paper.index and not ours["is_oracle"][name]]
     continual = [name for name in continual if printed().variants.get(name) not in continual]
     replay = [name for name in continual if ours["group"][name] == "replay"]

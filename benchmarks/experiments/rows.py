@@ -24,6 +24,7 @@ from ticlm.platform.analysis.conventions import named
 from ticlm.platform.analysis.matrix import views
 from ticlm.platform.analysis.numbers import HEADINGS
 from ticlm.platform.cli.options import plan_of
+from ticlm.platform.display.words import over_seeds
 from ticlm.platform.eval.checkpoint import load_checkpoint
 from ticlm.platform.eval.wanted.asked import scored
 from ticlm.platform.results.of_plan import study_result
@@ -54,6 +55,9 @@ def main() -> None:
     evaluated = tuple(np.array(view.evaluated)[held].tolist())
     first, second = (row_losses(plan, task, name, evaluated) for name in options.methods)
     print(f"{' − '.join(options.methods)}, nats per token; {view.task}, {len(first)} seeds")
+    if len(first) > 1:
+        both = [one.method for one in view.methods if one.method.name in options.methods]
+        print(over_seeds((method.name, method.first_models) for method in both))
     print(f"{'':6}{'difference':>12}{'rows':>9}{'unpaired':>10}{'seeds':>9}{'rows a period':>15}{'unpaired':>10}")
     for mean, heading in HEADINGS.items():
         mask = getattr(cells, mean)[:, held]

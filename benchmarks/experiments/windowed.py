@@ -150,7 +150,7 @@ def compare(root: Path) -> None:
     tables = {v: pd.read_csv(file, keep_default_na=False) for v, file in newest.items()}
     columns = ["backward", "in_distribution", "forward", "final"]
     for task in ("numpy-docs@", "held-out@"):
-        print(f"\n{task[:-1]}: mean loss (nats), standard deviation over seeds")
+        print(f"\n{task[:-1]}: mean loss (nats), standard deviation over seeds of one first model")
         print(f"{'':28}" + "".join(f"{column:>24}" for column in columns))
         for variant, table in tables.items():
             rows = table[table["task"].str.startswith(task) & (table["source"] == "")]

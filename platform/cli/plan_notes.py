@@ -66,6 +66,7 @@ def notes(plan: Plan, most: MostEpochs | None) -> list[str]:
             "to converge when its rate falls, so methods differ by what they learn, not by what they forget "
             "(ticlm docs sizing)"
         )
+    found += _shared_first_model(plan)
     return [*found, *_further(plan), *_repeated(most), *_short(plan), *_held(plan), *_lopsided(plan)]
 
 
@@ -80,6 +81,19 @@ def _further(plan: Plan) -> Iterator[str]:
             others.append(f"{len(timeline) - drawn} give its share to {paths.corpus_id(plan.study.corpus)}")
         rest = f"; of the others {' and '.join(others)}" if others else ""
         yield f"{clock.corpus} ({one.share:g} of each budget): {new} of {len(timeline)} rounds have a new period{rest}"
+
+
+def _shared_first_model(plan: Plan) -> list[str]:
+    """Return a line if methods have several seeds that start from one first model, which the study trains."""
+    initial = plan.study.initial
+    several = [one.name for one in plan.study.methods if len(one.seeds) > 1 and not one.is_series]
+    if not several or not isinstance(initial.seed, int) or initial.budget == 0:
+        return []
+    who = "all methods with several seeds" if len(several) > 1 else several[0]
+    return [
+        f"{who}: the seeds share one first model, so a deviation over them leaves out what another one would change; "
+        "initial: {seed: [0, 1, 2]} trains three (ticlm docs report)"
+    ]
 
 
 def _repeated(most: MostEpochs | None) -> list[str]:

@@ -74,7 +74,8 @@ def section(pairs: Sequence[StudyPair]) -> Section | None:
 
 NOTE = (
     "A − B in raw values on the same held-out rows, also where the studies report regret, since their references may "
-    "differ. In brackets: the 95 % interval (paired bootstrap over the evaluated periods); bold: it leaves out zero. "
+    "differ. In brackets: the 95 % interval (paired bootstrap over the evaluated periods, not over seeds or first "
+    "models, so a part of a difference may be that of the studies' first models); bold: it leaves out zero. "
     "All pairs are in differences.csv."
 )
 

@@ -180,12 +180,14 @@ def _caveat(numbers: Numbers) -> str:
     seeds = sorted({int(n) for n in numbers.runs["seeds"]})
     if seeds == [1]:
         return "Intervals are over the evaluated periods, not over seeds: each method was trained once."
-    models = int(numbers.runs["first_models"].max())
-    of = (
-        f"{' or '.join(map(str, seeds))} seeds and {models} first models"
-        if models > 1
-        else "the seeds of one first model"
-    )
+    several = numbers.runs[numbers.runs["seeds"] > 1]
+    models = sorted({int(n) for n in several["first_models"]})
+    if models == [1]:
+        return (
+            "Intervals are over the evaluated periods, for means over seeds that share one first model: they say "
+            "nothing of other first models."
+        )
+    of = f"{' or '.join(map(str, seeds))} seeds and {' or '.join(map(str, models))} first models"
     return f"Intervals are over the evaluated periods, for means over {of}."
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticlm.platform.analysis.metrics import is_loss, quantity, worth
 from ticlm.platform.analysis.numbers import HEADINGS, TableColumn, percent
-from ticlm.platform.display.words import measured, metrics_of, period, reference_name, title
+from ticlm.platform.display.words import measured, metrics_of, over_seeds, period, reference_name, title
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
 
 if TYPE_CHECKING:
@@ -143,9 +143,7 @@ def legend(summary: pd.DataFrame) -> list[str]:
             "Bold: within one standard deviation of the best." if spread else "Bold: the best of its group."
         )
     if summary["seeds"].max() > 1:
-        several = summary.loc[summary["seeds"] > 1, "first_models"]
-        of = f"{several.max()} first models" if several.max() > 1 else "one first model, so that others may differ more"
-        sentences.append(f"In brackets: the standard deviation over seeds, whose runs start from {of}.")
+        sentences.append(f"In brackets: the standard deviation over seeds. {first_models(summary)}")
     if (summary["periods_compared"] > 0).any():
         sentences.append(BEATS_FROZEN)
     marked, beats = (
@@ -159,6 +157,13 @@ def legend(summary: pd.DataFrame) -> list[str]:
     if (summary[[f"{mean}_missing" for mean in HEADINGS]].to_numpy(float) > 0).any():
         sentences.append("† some cells are missing: the mean is over the others, and is not compared.")
     return sentences
+
+
+def first_models(summary: pd.DataFrame) -> str:
+    """Say from how many first models the runs of the rows with several seeds start."""
+    several, shared = summary[summary["seeds"] > 1], is_shared(summary)
+    rows = zip(*(several[name] for name in ("study", "method", "first_models")))
+    return over_seeds((f"{method} ({study})" if shared else method, models) for study, method, models in rows)
 
 
 def _compared(summary: pd.DataFrame, marked: Iterable[bool]) -> str:

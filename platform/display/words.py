@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ticlm.platform.analysis.metrics import Quantity, quantity
@@ -28,6 +28,13 @@ MEANINGS = {
 REGRET = "Regret: how much worse a checkpoint is on a period than the reference model, which has seen all periods."
 FORGOTTEN = (
     "Forgetting: how much worse a checkpoint is on a past period than the best that the same run had reached on it."
+)
+
+
+LEAVES_OUT = "another one may move values by more than the deviation over seeds says"
+"""What a deviation over seeds that share a first model does not say."""
+SEEDS = (
+    "Values are means over seeds, and errors those of one seed; the files beside the page have deviations over seeds."
 )
 
 
@@ -111,6 +118,34 @@ def reference_name(study: StudyResult) -> str:
     method, seed, trained = study.reference
     several = next((len(m.seeds) > 1 for m in study.methods if m.name == method), False)
     return f"{method} trained to {period(trained)}" + (f" (seed {seed})" if several else "")
+
+
+def over_seeds(first_models: Iterable[tuple[str, int]]) -> str:
+    """Say what a deviation over seeds is over: runs that share one first model, or several first models.
+
+    `first_models`: pairs of a row and the number of first models that its runs start from, of the rows with several
+    seeds. Seeds that share a first model differ in the order of rows and in what methods draw, so their deviation is
+    not that of the whole training (docs/report.md has an example: .028 nats beside a deviation of .001).
+    """
+    found: dict[int, dict[str, None]] = {}
+    for row, models in first_models:
+        found.setdefault(models, {})[row] = None
+    if list(found) == [1]:
+        return f"The runs of a method share one first model; {LEAVES_OUT}."
+    if len(found) == 1:
+        return f"The runs of a method start from {next(iter(found))} first models."
+    told = [f"{' and '.join(rows)} from {n}" for n, rows in sorted(found.items()) if n > 1]
+    shared = f"; those of all others share one, and {LEAVES_OUT}" if 1 in found else ""
+    return f"First models of the runs: {', '.join(told)}{shared}."
+
+
+def means_over_seeds(rows: Iterable[tuple[str, int, int]]) -> list[str]:
+    """Return a line that says what the values and errors of rows with several seeds are over; none without such rows.
+
+    `rows`: triples of a row, the number of its seeds, and that of the first models that they start from.
+    """
+    several = [(row, models) for row, seeds, models in rows if seeds > 1]
+    return [f"{SEEDS} {over_seeds(several)}"] if several else []
 
 
 def explained(results: Sequence[StudyResult], summary: pd.DataFrame) -> str:

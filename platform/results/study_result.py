@@ -210,6 +210,10 @@ class StudyResult:
         """The methods, and after them the model that is never updated: what a report compares."""
         return self.methods if self.frozen is None else (*self.methods, self.frozen)
 
+    def first_models(self, method: str) -> int:
+        """Return from how many first models the runs of a method start."""
+        return next((one.first_models for one in self.all_methods if one.name == method), 1)
+
     def metric(self, task: str) -> TaskMetric:
         """Return the metric by which a task's cells are compared."""
         return self.metrics.get(task, TaskMetric())

@@ -59,7 +59,9 @@ class Probes(ProbesRequest, Tables):
     def of_all(cls, asked: Sequence[tuple[StudyResult, ProbesRequest]]) -> Part:
         found = probe_table(asked)
         tables, charts = tuple(probes_shown.tables(found)), tuple(probes_shown.charts(found))
-        section = Section("probes", PROBES, tables, charts, (probes_shown.WHAT,), "Probes", on_terminal=False)
+        section = Section(
+            "probes", PROBES, tables, charts, tuple(probes_shown.notes(found)), "Probes", on_terminal=False
+        )
         return Part("Probes", {"probes": found}, (section,) * bool(tables), counts_as_benchmark=False)
 
 

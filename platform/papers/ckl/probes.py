@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BASE, END = "base", "end"
 COLUMNS = (
     *("study", "probes", "method", "trained", "step", "steps", "epochs", "place"),
-    *("task", "set", "metric", "value", "stderr", "std", "n", "seeds"),
+    *("task", "set", "metric", "value", "stderr", "std", "n", "seeds", "first_models"),
 )
 METRICS = ("exact-match", "f1", "accuracy", "rouge-l")
 """Metrics beside precision at k, in the order of the tables."""
@@ -69,7 +69,9 @@ def _of_study(study: StudyResult, asked: ProbesRequest) -> pd.DataFrame:
     )
     whole = means.reset_index().rename(columns={"source": "set"})
     whole = whole[whole["seeds"] == whole["method"].map(seeds)]
-    return _placed(study, whole).assign(study=study.name, probes=asked.name)
+    return _placed(study, whole).assign(
+        study=study.name, probes=asked.name, first_models=lambda rows: rows["method"].map(study.first_models)
+    )
 
 
 def _placed(study: StudyResult, rows: pd.DataFrame) -> pd.DataFrame:

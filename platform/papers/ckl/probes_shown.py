@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ticlm.platform.analysis.numbers import share_bound, signed
 from ticlm.platform.display.charts import Axis, Chart, Series
 from ticlm.platform.display.text_tables import TextCell, TextLine, TextTable
-from ticlm.platform.display.words import period
+from ticlm.platform.display.words import means_over_seeds, period
 from ticlm.platform.papers.ckl.probes import BASE, END, order
 
 if TYPE_CHECKING:
@@ -34,6 +34,11 @@ def tables(found: pd.DataFrame) -> Iterator[TextTable]:
     for (study, name, label), held in found[found["place"] != ""].groupby(["study", "probes", "set"], sort=False):
         heading = f"{name} ({study})" if several else ""
         yield _table(held, str(label) or "all probes", heading)
+
+
+def notes(found: pd.DataFrame) -> list[str]:
+    """Return what the numbers of the tables are, and over which seeds and first models."""
+    return [WHAT, *means_over_seeds(zip(found["method"], found["seeds"], found["first_models"]))]
 
 
 def _table(held: pd.DataFrame, title: str, heading: str) -> TextTable:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ticlm.platform.analysis.metrics import quantity
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.text_tables import Row, TextCell, TextLine, TextTable, records
-from ticlm.platform.display.words import period
+from ticlm.platform.display.words import over_seeds, period
 from ticlm.platform.papers.ckl.study_fuar import MISSING, NO_GAIN, FuarTables
 from ticlm.platform.results.study_result import TaskMetric
 
@@ -153,8 +153,9 @@ def _notes(rows: Sequence[Row]) -> Iterator[str]:
     yield MEANING
     if kinds := [INTERVALS[kind] for kind in dict.fromkeys(row["interval"] for row in rows) if kind]:
         yield f"Intervals are {'; or '.join(kinds)}."
-    if any(row["seeds"] > 1 for row in rows):
+    if several := [(row["method"], row["first_models"]) for row in rows if row["seeds"] > 1]:
         yield "FUAR is taken over the means of the seeds; after ± is the deviation of the values of single seeds."
+        yield over_seeds(several)
     for row in rows:
         if row["reason"] not in ("", NO_GAIN):
             yield f"{row['method']} at {period(row['trained'])}: {row['reason']}."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
-    *("study", "fuar", "method", "seeds", "rate", "base", "base_round", "trained", "metric", "average"),
+    *("study", "fuar", "method", "seeds", "first_models", "rate", "base", "base_round", "trained", "metric", "average"),
     *("value", "std", "low", "high", "no_gain", "interval", "numerator", "denominator", "n", "reason"),
 )
 SCORE_COLUMNS = ("study", "fuar", "method", "trained", "role", "score", "n", "before", "score_before", "score_after")
@@ -108,6 +108,7 @@ def _row(reader: ScoreReader, asked: FuarRequest, method: MethodResult, question
         "fuar": asked.name,
         "method": method.name,
         "seeds": len(method.seeds),
+        "first_models": method.first_models,
         "rate": reader.peak_rate(method.name, base),
         "base": base,
         "base_round": " ".join(dict.fromkeys(filter(None, ids))),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ticlm.platform.display.text_tables import Row, TextCell, TextLine, TextTable, records
-from ticlm.platform.display.words import period
+from ticlm.platform.display.words import means_over_seeds, period
 from ticlm.platform.papers.evolvingqa.preferred import MEASURES
 from ticlm.platform.papers.evolvingqa.scores import EXACT, F1, OUTDATED, SETS
 from ticlm.platform.papers.evolvingqa.writing import BOUND, percent, pivoted, plus_minus, points, uncertain
@@ -22,7 +22,6 @@ SCORES = (
     "OUTDATED counts answers that were right before the month, UPDATED those that are right since. After ± is the "
     "standard error over questions."
 )
-SEEDS = "Values are means over seeds, and errors those of one seed; the files beside the page have deviations."
 APART = (
     "OUTDATED − UPDATED in points, over the same answers; below it the 95 % interval of a paired bootstrap over "
     "questions. Above zero, outdated answers prevail. In bold: the interval leaves out zero. Without an interval: all "
@@ -80,7 +79,7 @@ def _scores(rows: Sequence[Row], metric: str) -> TextTable:
     notes = (
         SCORES,
         *[BOUND] * (metric == EXACT),
-        *[SEEDS] * any(row["seeds"] > 1 for row in rows),
+        *means_over_seeds((row["row"], row["seeds"], row["first_models"]) for row in rows),
         *_other_counts(shown),
     )
     columns = tuple(map(period, months))

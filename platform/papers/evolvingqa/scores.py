@@ -24,7 +24,7 @@ PER_QUESTION = {EXACT: ("exact", "outdated-exact"), F1: ("f1", "outdated-f1")}
 ones."""
 COLUMNS = (
     *("study", "evolving", "row", "method", "trained", "month", "set", "metric"),
-    *("value", "stderr", "std", "n", "seeds"),
+    *("value", "stderr", "std", "n", "seeds", "first_models"),
 )
 DIFFERENCE_COLUMNS = (
     *("study", "evolving", "row", "trained", "month", "metric"),
@@ -50,7 +50,8 @@ def scores(reader: BlockReader) -> tuple[list[dict[str, Any]], list[str]]:
                 where = {"study": reader.study.name, "evolving": reader.asked.name, "row": row.name}
                 where |= {"method": row.method, "trained": trained, "month": month, "set": name, "metric": metric}
                 values = {"value": score.value, "stderr": score.stderr, "std": score.std, "n": score.n}
-                found.append(where | values | {"seeds": len(row.seeds)})
+                models = reader.study.first_models(row.method)
+                found.append(where | values | {"seeds": len(row.seeds), "first_models": models})
             elif required and metric == EXACT:
                 lost.setdefault((row.name, f"{name} ({task})"), []).append(month)
     return found, [f"{reader.asked.name}, {row}: no {what} at {', '.join(at)}" for (row, what), at in lost.items()]

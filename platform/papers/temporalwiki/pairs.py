@@ -26,11 +26,11 @@ FURTHER = ("nll-triple", "nll-mean", "nll-triple-mean", "nll-updated", "nll-outd
 over facts in place of tokens, those of objects that took the place of others and of the latter, and answers."""
 COLUMNS = (
     *("study", "temporalwiki", "row", "method", "trained", "month", "part", "metric", "higher_is_better"),
-    *("value", "stderr", "std", "n", "seeds"),
+    *("value", "stderr", "std", "n", "seeds", "first_models"),
 )
 MEAN_COLUMNS = (
     *("study", "temporalwiki", "row", "method", "part", "metric", "higher_is_better"),
-    *("value", "stderr", "std", "months", "complete", "seeds"),
+    *("value", "stderr", "std", "months", "complete", "seeds", "first_models"),
 )
 Array = NDArray[np.float64]
 
@@ -139,8 +139,11 @@ def _mean(reader: PairReader, who: TableRow, seed: int, part: str) -> float:
 
 
 def _where(reader: PairReader, who: TableRow, metric: TaskMetric) -> dict[str, Any]:
-    where = {"study": reader.study.name, "temporalwiki": reader.asked.name, "row": who.name, "method": who.method}
-    return where | {"metric": metric.name, "higher_is_better": metric.higher_is_better, "seeds": len(who.seeds)}
+    return {
+        **{"study": reader.study.name, "temporalwiki": reader.asked.name, "row": who.name, "method": who.method},
+        **{"metric": metric.name, "higher_is_better": metric.higher_is_better, "seeds": len(who.seeds)},
+        "first_models": reader.study.first_models(who.method),
+    }
 
 
 def _with_average(found: dict[str, BySeed | None]) -> Iterator[tuple[str, BySeed]]:

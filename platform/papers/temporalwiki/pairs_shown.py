@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ticlm.platform.analysis.metrics import is_loss, number
 from ticlm.platform.analysis.numbers import signed
 from ticlm.platform.display.text_tables import Row, TextCell, TextLine, TextTable, records
-from ticlm.platform.display.words import period
+from ticlm.platform.display.words import means_over_seeds, period
 from ticlm.platform.papers.temporalwiki.pair_differences import BOOTSTRAP, NORMAL
 from ticlm.platform.papers.temporalwiki.settings import CHANGED, PARTS, UNCHANGED
 
@@ -43,7 +43,6 @@ MONTHS = (
     "Means over months are arithmetic. Facts that changed are others in every month; those that did not are mostly the "
     "same, so that more months make the error of their mean no smaller."
 )
-SEEDS = "Values are means over seeds, and errors those of one seed; the files beside the page have deviations."
 PARTIAL = "† a month is missing: the mean is over the others, and is not compared."
 RATIO = (
     "The perplexity over that of {first}, on the same facts; below 1 is better. In brackets its 95 % interval over "
@@ -96,8 +95,9 @@ def _scores(rows: Sequence[Row], means: Sequence[Row], metric: str, main: bool) 
         TextLine((name,), tuple(_cell(held.get((name, *place)), metric, best[place]) for place in places))
         for name in names
     )
+    seeds = means_over_seeds((row["row"], row["seeds"], row["first_models"]) for row in rows)
     notes = [WHAT, *([LOSS] if metric == "nll" else [] if is_loss(metric) else [SHARE])] if main else []
-    notes += [MONTHS] * (main and ALL_MONTHS in months) + [SEEDS] * (main and any(row["seeds"] > 1 for row in rows))
+    notes += [MONTHS] * (main and ALL_MONTHS in months) + seeds * main
     notes += [PARTIAL] * any(not row["complete"] for row in means if ALL_MONTHS in months)
     arrow = "↑" if rows[0]["higher_is_better"] else "↓"
     title = measure(metric)

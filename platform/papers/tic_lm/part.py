@@ -12,6 +12,7 @@ from ticlm.platform.analysis.metrics import is_loss, quantity
 from ticlm.platform.analysis.numbers import HEADINGS, percent
 from ticlm.platform.analysis.probe_scores import bare
 from ticlm.platform.display.parts import Headline, Part
+from ticlm.platform.display.table_rows import first_models
 from ticlm.platform.display.words import measured, period, title
 from ticlm.platform.papers.tic_lm.printed_table import beside_printed
 from ticlm.platform.results.study_result import StudyResult, TaskMetric
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 NAME, STATIC = "TiC-LM", "Tasks without periods"
 HEADLINE = "TiC-LM: Bwd., ID and Fwd. as in the tables below."
-SEEDS = "In brackets is the deviation between seeds."
+SEEDS = "In brackets: the standard deviation over seeds."
 LAST = "Tasks without periods: at the last checkpoint that was scored on them."
 CORE = {"core": "CORE", "core-centered": "CORE, centred"}
 
@@ -32,7 +33,7 @@ def part(results: Sequence[StudyResult], summary: pd.DataFrame) -> Part:
     found = [one for study in results for one in _means(study, summary[summary["study"] == study.name])]
     tasks = list(dict.fromkeys(one.block for one in found))
     headline = tuple(replace(one, group=f"{title(one.block, tasks)}, {one.group}") for one in found)
-    notes = (HEADLINE, *[SEEDS] * any(math.isfinite(one.std) for one in headline))
+    notes = (HEADLINE, *_deviations(found, summary))
     printed = partial(beside_printed, summary, results)
     return Part(NAME, headline=headline, headline_notes=notes, printed=(printed,))
 
@@ -40,7 +41,14 @@ def part(results: Sequence[StudyResult], summary: pd.DataFrame) -> Part:
 def without_periods(results: Sequence[StudyResult], summary: pd.DataFrame) -> Part:
     """Return the means over parts of tasks without periods, at the last checkpoint that was scored on them."""
     found = [one for study in results for one in _static(study, summary[summary["study"] == study.name])]
-    return Part(STATIC, headline=tuple(found), headline_notes=(LAST,), counts_as_benchmark=False)
+    notes = (LAST, *_deviations(found, summary))
+    return Part(STATIC, headline=tuple(found), headline_notes=notes, counts_as_benchmark=False)
+
+
+def _deviations(found: Sequence[Headline], summary: pd.DataFrame) -> Iterator[str]:
+    """Yield what stands in brackets, and over what it is, if any number has a deviation."""
+    if any(math.isfinite(one.std) for one in found):
+        yield f"{SEEDS} {first_models(summary)}"
 
 
 def _means(study: StudyResult, summary: pd.DataFrame) -> Iterator[Headline]:

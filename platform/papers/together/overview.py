@@ -17,9 +17,10 @@ from ticlm.platform.results.study_result import StudyResult, as_frame
 TITLE = "All benchmarks"
 COLUMNS = (
     *("study", "row", "method", "benchmark", "block", "part", "metric", "per", "relative", "higher_is_better"),
-    *("value", "std", "stderr", "low", "high", "trained", "complete", "best", "reason"),
+    *("value", "std", "first_models", "stderr", "low", "high", "trained", "complete", "best", "reason"),
 )
-"""`benchmark` is the name of a part; the others are fields of `Headline`."""
+"""`benchmark` is the name of a part, and `first_models` counts those that the runs behind a number start from; the
+others are fields of `Headline`."""
 BEST = (
     "Arrows point to the better side. Bold is the best of a column among the methods of a study, as in the benchmark's "
     "own table; it does not say that the difference is certain."
@@ -41,7 +42,9 @@ def overview(parts: Sequence[Part], results: Sequence[StudyResult]) -> Part | No
     notes = [note for part in parts if part.headline for note in part.headline_notes]
     shown = table(rows, notes)
     rows.sort(key=lambda row: [study.name for study in results].index(row[1].study))  # stable: benchmarks keep theirs
-    frame = as_frame([{"benchmark": name, **_filled(one)} for name, one in rows], COLUMNS)
+    models = {(study.name, one.name): one.first_models for study in results for one in study.all_methods}
+    told = ({"benchmark": name, **_filled(one)} for name, one in rows)
+    frame = as_frame([row | {"first_models": models.get((row["study"], row["method"]), 1)} for row in told], COLUMNS)
     section = Section("benchmarks", TITLE, (shown,), is_first=True)
     return Part(TITLE, {"benchmarks_overview": frame}, (section,), missing=tuple(missing(results, rows)))
 

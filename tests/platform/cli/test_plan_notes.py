@@ -51,6 +51,16 @@ def test_lopsided_months_of_the_study_are_named(
     )
 
 
+def test_seeds_that_share_a_first_model_are_said_to_leave_others_out(toy_study: Studies, toy_root: Path) -> None:
+    budget = toy_study().initial.model_dump(mode="json", serialize_as_any=True)
+    told = []
+    for seeds, first in (([1, 2], 0), ([1], 0), ([0, 1], [0, 1])):
+        methods = [{"base": "cyclic-cosine", "seeds": seeds, "schedule": {"max_rate": 1e-2, "warmup_steps": 1}}]
+        made = plans.make(toy_study(methods=methods, initial=budget | {"seed": first}), str(toy_root))
+        told.append([note for note in plan_notes.notes(made, None) if "first model" in note])
+    assert told[0][0].startswith("cyclic-cosine: the seeds share one first model") and told[1:] == [[], []]
+
+
 @pytest.mark.parametrize("lacks", ["set mine@1", "corpus mine@1"])
 def test_a_plan_that_lacks_something_names_it_and_tells_what_is_known_without_it(
     toy_study: Studies, toy_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], lacks: str

@@ -1,5 +1,6 @@
 """TemporalWiki's tables on a study made by hand: perplexities, their means and errors, and differences."""
 
+import dataclasses
 import math
 from math import exp
 from typing import Any
@@ -152,3 +153,12 @@ def test_a_task_under_another_name_keeps_its_table() -> None:
     ((_, asked),) = wanted(FactPairs, of)
     assert asked.unchanged == "facts-kept@1"
     assert table(of)["a", UNCHANGED, "202304"]["value"] == pytest.approx(exp(2))
+
+
+def test_values_over_seeds_say_from_how_many_first_models_they_are() -> None:
+    for models, told in ((1, "The runs of a method share one first model"), (2, "start from 2 first models")):
+        of = study(seeds=(1, 2))
+        of = dataclasses.replace(of, methods=tuple(dataclasses.replace(m, first_models=models) for m in of.methods))
+        part = FactPairs.of_all(wanted(FactPairs, of))
+        assert any(told in note for one in part.sections for table in one.tables for note in table.notes)
+        assert {*part.frames["benchmarks_pairs"]["first_models"]} == {models}
