@@ -1,10 +1,10 @@
-"""Experiment on a clock for a slower corpus: a share of its own, against pouring it into the main one, and against none.
+"""Experiment on a clock for a slower corpus: a share of its own, against pouring it into the main one, or leaving it.
 
     python -m benchmarks.experiments.clocks ROOT [--data ../shared/data]
 
 Without `--data`, a world that changes as that of `headline`: its news by month, and its encyclopedia by quarter. With
-`--data`, dated posts by quarter, and Python's PEPs by half-year. All runs spend the same tokens under replay ½, with one
-tokenizer, and all are scored on the same held-out rows of both corpora:
+`--data`, dated posts by quarter, and Python's PEPs by half-year. All runs spend the same tokens under replay ½, with
+one tokenizer, and all are scored on the same held-out rows of both corpora:
 
 - `alone` trains on the main corpus;
 - `poured` trains on one corpus of all the documents, each in the period of the main calendar that it is dated in;
@@ -26,6 +26,7 @@ from pathlib import Path
 
 import pandas as pd
 from benchmarks.experiments.commands import ticlm
+
 from ticlm.core.corpus import Corpus
 from ticlm.core.periods import Calendar
 from ticlm.datasets.synthetic.encyclopedia import Encyclopedia, EncyclopediaStyle
@@ -180,9 +181,7 @@ def build(root: Path, world: World, texts: Mapping[str, Path]) -> None:
     ):
         paths = json.dumps([str(texts[part]) for part in parts])
         recipe = root / f"{name}-corpus.yaml"
-        recipe.write_text(
-            RECIPE.format(name=name, paths=paths, periods=periods, eval=world.eval, tokenizer=tokenizer)
-        )
+        recipe.write_text(RECIPE.format(name=name, paths=paths, periods=periods, eval=world.eval, tokenizer=tokenizer))
         ticlm("data", "build", recipe, root=root)
 
 
@@ -190,7 +189,9 @@ def poured_share(root: Path, world: World) -> float:
     """Return the share of its tokens that a run on the poured corpus spends on documents of the slower one, under
     replay ½: half of a round's budget goes to the new period, half evenly to the past ones."""
     tokens = {
-        name: [period.splits["train"].tokens for period in Corpus.open(str(root / f"corpora/{name}@1")).periods.values()]
+        name: [
+            period.splits["train"].tokens for period in Corpus.open(str(root / f"corpora/{name}@1")).periods.values()
+        ]
         for name in ("main", "poured")
     }
     slow = [1 - main / poured for main, poured in zip(tokens["main"], tokens["poured"])]
