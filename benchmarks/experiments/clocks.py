@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -64,7 +64,8 @@ reference: raw
 evaluate: {{checkpoints: {checkpoints}}}
 resources: {{workers: 1, chains: 2, micro_batch_rows: {rows}}}
 """
-ARMS = ("alone", "poured", "clock", "clock-double")
+RIVALS = ("alone", "poured")
+ARMS = (*RIVALS, "clock", "clock-double")
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ NEWS = World(  # model, rates and budgets of `headline`
     rate="6e-2",
     later=159_744,
     peak="2.5e-3",
-    checkpoints=("202306", "202309", "202312", "202403", "202406"),
+    checkpoints=("202301-202303", "202306", "202309", "202312", "202403", "202406"),
 )
 POSTS = World(  # those of `peps-averages`, with the rates of `monthly`
     main="{initial: 201305..201512, step: quarter, last: 202312}",
@@ -108,7 +109,10 @@ POSTS = World(  # those of `peps-averages`, with the rates of `monthly`
     rate="8e-2",
     later=90_112,
     peak="1e-2",
-    checkpoints=("201610-201612", "201810-201812", "202010-202012", "202210-202212", "202310-202312"),
+    checkpoints=(
+        *("201305-201512", "201610-201612", "201810-201812"),
+        *("202010-202012", "202210-202212", "202310-202312"),
+    ),
 )
 
 
@@ -132,7 +136,7 @@ def main() -> None:
         path = root / f"{arm}.yaml"
         path.write_text(study(arm, world, share, options.seeds, options.short))
         ticlm("run", path, root=root)
-    compare({arm: losses(root, arm) for arm in ARMS})
+    compare({arm: losses(root, arm) for arm in ARMS}, {arm: losses(root, arm, frozen=True) for arm in ARMS})
 
 
 def written(folder: Path) -> dict[str, Path]:
@@ -221,32 +225,37 @@ def study(arm: str, world: World, share: float, seeds: int, short: int) -> str:
     )
 
 
-def losses(root: Path, arm: str) -> pd.DataFrame:
+def losses(root: Path, arm: str, frozen: bool = False) -> pd.DataFrame:
     """Return the mean losses of an arm in nats, by first model (rows) and by corpus and what is read (columns): `new`
-    is the newest period that has ended by each checkpoint, `old` those before it."""
+    is the newest period that has ended by each checkpoint, `old` those before it. With `frozen`, they are those of its
+    first model, never updated, on the same periods."""
     newest = max(root.glob(f"reports/{arm}-????????/results.csv"), key=lambda file: file.stat().st_mtime)
     cells = pd.read_csv(newest, dtype={"trained": str, "evaluated": str}, keep_default_na=False)
     cells = cells[(cells["method"] == "replay-half") & (cells["source"] == "") & (cells["metric"] == "nll")]
-    ends = cells["evaluated"].str[-6:]  # a label ends with the last month of its period
-    cells = cells.assign(corpus=cells["task"].str.partition("@")[0], end=ends)[ends <= cells["trained"].str[-6:]]
-    last = cells.groupby(["seed", "corpus", "trained"])["end"].transform("max")
-    read = (cells["end"] == last).map({True: "new", False: "old"})
-    return cells.assign(read=read, value=cells["value"].astype(float)).pivot_table(
-        index="seed", columns=["corpus", "read"], values="value", aggfunc="mean"
-    )
+    cells = cells[["seed", "task", "trained", "evaluated"]].assign(value=cells["value"].astype(float))
+    ends, by = cells["evaluated"].str[-6:], cells["trained"].str[-6:]  # a label ends with the last month of its period
+    cells = cells.assign(corpus=cells["task"].str.partition("@")[0], end=ends)
+    later = cells[(by > by.min()) & (ends <= by)]
+    if frozen:
+        keys = ["seed", "corpus", "evaluated"]
+        later = later.drop(columns="value").merge(cells[by == by.min()][[*keys, "value"]], on=keys)
+    last = later.groupby(["seed", "corpus", "trained"])["end"].transform("max")
+    later = later.assign(read=(later["end"] == last).map({True: "new", False: "old"}))
+    return later.pivot_table(index="seed", columns=["corpus", "read"], values="value", aggfunc="mean")
 
 
-def compare(found: Mapping[str, pd.DataFrame], rivals: Sequence[str] = ("alone", "poured")) -> None:
-    """Print the losses of each arm, and its differences from the rivals, paired over first models."""
+def compare(found: Mapping[str, pd.DataFrame], frozen: Mapping[str, pd.DataFrame]) -> None:
+    """Print the losses of each arm and of its first model, and its differences from the rivals, paired over first
+    models."""
     columns = list(next(iter(found.values())).columns)
     print(f"\n{'nats per token':28}" + "".join(f"{f'{corpus}, {read}':>20}" for corpus, read in columns))
-    for arm, of in found.items():
-        print(f"{arm:28}" + "".join(f"{of[column].mean():>20.4f}" for column in columns))
+    for told, losses_of in (("", found), (", never updated", frozen)):
+        for arm, of in losses_of.items():
+            print(f"{arm + told:28}" + "".join(f"{of[column].mean():>20.4f}" for column in columns))
     for arm in found:
-        for rival in rivals:
-            if arm not in rivals:
-                gaps = found[arm] - found[rival]
-                print(f"{f'{arm} − {rival}':28}" + "".join(f"{_told(gaps[column]):>20}" for column in columns))
+        for rival in RIVALS if arm not in RIVALS else ():
+            gaps = found[arm] - found[rival]
+            print(f"{f'{arm} − {rival}':28}" + "".join(f"{_told(gaps[column]):>20}" for column in columns))
 
 
 def _told(gaps: pd.Series[float]) -> str:
