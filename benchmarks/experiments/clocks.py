@@ -142,8 +142,16 @@ def main() -> None:
 def written(folder: Path) -> dict[str, Path]:
     """Write the news of the world and its encyclopedia as JSON lines, and return their folders."""
     folders = {"main": folder / "main", "slow": folder / "slow"}
-    entities = {"towns": 32, "firms": 36, "clubs": 20, "offices": 10}  # more articles than the world's defaults give
-    world = SyntheticWorld(drift=0.5, changing=0.05, initial_documents=1500, documents_per_month=150, **entities)
+    world = SyntheticWorld(
+        drift=0.5,
+        changing=0.05,
+        initial_documents=1500,
+        documents_per_month=150,
+        towns=32,  # with these, there are more articles than the world's defaults give
+        firms=36,
+        clubs=20,
+        offices=10,
+    )
     encyclopedia = Encyclopedia(world, EncyclopediaStyle())
     for period in Calendar.model_validate(_calendar(NEWS.main)).timeline().periods:
         _write(
@@ -163,7 +171,8 @@ def written(folder: Path) -> dict[str, Path]:
 
 
 def _calendar(text: str) -> dict[str, str]:
-    return dict(part.split(": ") for part in text.strip("{}").split(", "))  # type: ignore[misc]
+    parts = (part.partition(": ") for part in text.strip("{}").split(", "))
+    return {key: value for key, _, value in parts}
 
 
 def _write(path: Path, rows: Iterator[tuple[str, str, str, str]]) -> None:
