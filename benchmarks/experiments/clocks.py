@@ -256,7 +256,7 @@ def losses(root: Path, arm: str, frozen: bool = False) -> pd.DataFrame:
 def compare(found: Mapping[str, pd.DataFrame], frozen: Mapping[str, pd.DataFrame]) -> None:
     """Print the losses of each arm and of its first model, and its differences from the rivals, paired over first
     models."""
-    columns = list(next(iter(found.values())).columns)
+    columns = [(corpus, read) for corpus in ("main", "slow") for read in ("new", "old")]
     print(f"\n{'nats per token':28}" + "".join(f"{f'{corpus}, {read}':>20}" for corpus, read in columns))
     for told, losses_of in (("", found), (", never updated", frozen)):
         for arm, of in losses_of.items():
@@ -269,8 +269,9 @@ def compare(found: Mapping[str, pd.DataFrame], frozen: Mapping[str, pd.DataFrame
 
 def _told(gaps: pd.Series[float]) -> str:
     """Say the mean of the differences, and its standard error over first models where there are several."""
-    error = f" ± {gaps.sem():.4f}" if len(gaps) > 1 else ""
-    return f"{gaps.mean():+.4f}{error}"
+    values = gaps.to_numpy(dtype=float)
+    error = f" ± {values.std(ddof=1) / len(values) ** 0.5:.4f}" if len(values) > 1 else ""
+    return f"{values.mean():+.4f}{error}"
 
 
 if __name__ == "__main__":
