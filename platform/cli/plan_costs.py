@@ -24,18 +24,19 @@ def of_rounds(plan: Plan, keys: Sequence[str], machine: Machine) -> dict[str, An
     """Return the FLOPs, GPU-hours and bytes of published weights of some rounds; None if the model has no size yet.
 
     `flops` are 6N per token, less where weights are frozen, `added_flops` what penalties add to them, `sampling_flops`
-    those of rows that models write. GPU-hours count all.
+    those of rows that models write or score, `all_flops` these three together. GPU-hours count all.
     """
-    names = ("flops", "flops_with_attention", "added_flops", "sampling_flops", "gpu_hours", "disk_bytes")
+    names = ("flops", "flops_with_attention", "added_flops", "sampling_flops", "all_flops", "gpu_hours", "disk_bytes")
     parameters = plan.parameters
     if plan.size is None or parameters is None:
         return dict.fromkeys(names)
     work = costs.work(
         plan.size, [plan.tree.rounds[key] for key in keys], plan.study.length, weights_of(plan.study, plan.adapted)
     )
-    hours = machine.hours(work.flops + work.added + work.sampling, plan.study.precision.compute)
+    whole = work.flops + work.added + work.sampling
+    hours = machine.hours(whole, plan.study.precision.compute)
     disk = costs.published_bytes(parameters, sum(plan.tree.rounds[key].sample is None for key in keys))
-    return dict(zip(names, (work.flops, work.with_attention, work.added, work.sampling, hours, disk)))
+    return dict(zip(names, (work.flops, work.with_attention, work.added, work.sampling, whole, hours, disk)))
 
 
 def describe(

@@ -94,9 +94,9 @@ def _methods(summary: dict[str, Any]) -> Table:
     """Return a table of what one run of each method costs, however many rounds it shares with others."""
     table = Table(box=HORIZONTALS)
     rows = summary["methods"]
-    known = [(name, key, shown) for name, key, shown in OF_METHODS if any(row[key] is not None for row in rows)]
-    if not any((row["gpu_hours"] or 0) >= plan_costs.LEAST_HOURS for row in rows):
-        known = [column for column in known if column[1] != "gpu_hours"]
+    hours = any((row["gpu_hours"] or 0) >= plan_costs.LEAST_HOURS for row in rows)
+    told = {"gpu_hours": hours, "all_flops": any(row["sampling_flops"] for row in rows)}
+    known = [one for one in OF_METHODS if told.get(one[1], any(row[one[1]] is not None for row in rows))]
     for name in ("method", "seeds", "rounds", "tokens of one run", *(name for name, _, _ in known)):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     for row in rows:
@@ -243,7 +243,8 @@ def _row(
 ) -> dict[str, Any]:
     """Return what a chain, or all rounds that are left, need; `rate` are the tokens per second that were measured."""
     tokens = sum(plan.tree.rounds[key].tokens for key in keys)
-    left = sum(plan.tree.rounds[key].tokens for key in keys if not plan.done(key))
+    specs = [plan.tree.rounds[key] for key in keys if not plan.done(key)]
+    left = sum(spec.tokens + spec.sampled_tokens / 3 for spec in specs)  # a forward pass is a third of a step's work
     return {
         "chain": plan.label(chain) if chain else "",
         "kind": plan.tree.kind(chain.keys[0]) if chain else None,
@@ -286,8 +287,9 @@ def _ratio(value: float | None) -> str:
 
 
 Shown = tuple[tuple[str, str, Callable[[Any], str]], ...]
-COSTS: Shown = (("FLOPs", "flops", _flops), ("time", "seconds", _time))
+COSTS: Shown = (("FLOPs", "all_flops", _flops), ("time", "seconds", _time))
 OF_METHODS: Shown = (
+    ("FLOPs of one run", "all_flops", _flops),
     ("in its trunk", "trunk_tokens", _count),
     ("in leaves", "leaf_tokens", _count),
     ("GPU-hours", "gpu_hours", _hours),

@@ -112,10 +112,17 @@ def _alike(name: str, own: Corpus, store: Store | None, where: str) -> Corpus:
 
 
 def _check_periods(study: Study, further: FurtherCorpus, corpus: Corpus) -> None:
-    """Raise InputError if a further corpus lacks a period that has ended by the end of the study, or has another one
-    of its name."""
+    """Raise InputError if a further corpus lacks a period that has ended by the end of the study, has another one of
+    its name, or was built on another calendar."""
+    built = [one.period for one in corpus.periods.values()]
     for period in further.periods.ended_by(study.timeline.periods[-1].end):
         manifest = corpus.periods.get(period.label)
+        across = [one.label for one in built if one.start < period.end and one.end > period.start]
+        if manifest is None and across:
+            raise InputError(
+                f"corpora.{further.corpus}.periods: {period.label} is no period of corpus {corpus.info.id}, which has "
+                f"{across[0]} on these days; give the calendar on which it was built"
+            )
         if manifest is None:
             raise InputError(
                 f"corpora.{further.corpus}: corpus {corpus.info.id} has no period {period.label}, which ends by the "

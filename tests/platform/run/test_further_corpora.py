@@ -106,6 +106,13 @@ def test_what_does_not_fit_is_one_line(toy_study: MakeStudy, root: Path, toy_cor
     assert "no corpus there" in said({"corpus": "nowhere@1"})
     assert f"corpora.{root}/wide@1: corpus toy@1 was cut with another tokenizer" in said({"corpus": f"{root}/wide@1"})
     assert f"corpora.{root}/short@1: corpus toy@1 has other columns" in said({"corpus": f"{root}/short@1"})
+    months = {"initial": "202301", "step": "month"}
+    assert said({"periods": months}) == (
+        "corpora.wiki@1.periods: 202301 is no period of corpus wiki@1, which has 202301-202303 on these days; give the "
+        "calendar on which it was built"
+    )
+    halves = {"initial": "202301..202306", "step": "half-year"}
+    assert "202301-202306 is no period of corpus wiki@1, which has 202301-202303" in said({"periods": halves})
 
 
 def test_a_missing_period_is_appended_or_cut(toy_study: MakeStudy, root: Path, toy_corpus: MakeCorpus) -> None:
