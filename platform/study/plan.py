@@ -14,12 +14,11 @@ from ticlm.core.mixture import Source
 from ticlm.core.store import READERS, Store
 from ticlm.platform.models.presets import ModelSize
 from ticlm.platform.models.settings import Model
-from ticlm.platform.study import costs, measured
+from ticlm.platform.study import averaged, costs, measured
 from ticlm.platform.study import data as corpora
 from ticlm.platform.study.adapted import AdaptedWeights, adapted_weights
 from ticlm.platform.study.chains import Chain, awaited, check_epochs, cut, epochs, name, share, unfinished
 from ticlm.platform.study.identity import identities
-from ticlm.platform.study.measured import Records
 from ticlm.platform.study.mid_round import publishing_steps
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run, Tree, rounds
@@ -54,7 +53,7 @@ class Plan:
     """(key of a round, step) -> record of the mid-round model of that step."""
     contents: dict[str, str] = field(default_factory=dict)
     """Folder of an imported model -> the hash of its files, which is part of rounds' ids."""
-    recorded: Records | None = None
+    recorded: measured.Records | None = None
     """Where shares of adaptive replay are read from; None without a corpus or a root."""
     _lay_out: Callable[..., Tree] | None = None
     _data_sources: dict[tuple[str, str], Corpus | Examples] = field(default_factory=dict)
@@ -291,8 +290,9 @@ def make(study: Study, root: str | Store | None) -> Plan:
     measured.check(study, corpus)
     plan.corpora = corpora.trained_on(study, corpus, store)
     plan.ids = identities(plan.tree.rounds, corpus, plan._splits, plan.contents)
-    plan.recorded = Records(study, corpus, store, plan._splits, plan.contents, plan.ids, plan.records)
+    plan.recorded = measured.Records(study, corpus, store, plan._splits, plan.contents, plan.ids, plan.records)
     plan.read_records(plan.ids)
+    averaged.check(plan)
     if plan.open_rounds:
         plan.look_again()
     else:

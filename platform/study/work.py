@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ticlm.core import paths
 from ticlm.core.mixture import Source
 from ticlm.core.store import Store
+from ticlm.platform.study.averaged import published_steps
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import imported, placed
 from ticlm.platform.study.plan import Plan
@@ -67,7 +68,7 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
     assert uri is not None
     planned = tuple(plan.tree.rounds[key] for key in chain.keys)
     rounds = tuple(one.model_copy(update={"recipe": placed(one.recipe)}) for one in planned)
-    parent = rounds[0].parent
+    parent, inside = rounds[0].parent, published_steps(plan, chain.keys)
     return ChainWork(
         root=plan.store.root,
         label=f"{plan.study.name} {plan.label(chain)}",
@@ -84,7 +85,7 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
             for one, r in zip(planned, rounds)
             for here, there in zip(imported(one.recipe), imported(r.recipe))
         },
-        mid_round_steps=tuple(plan.mid_round_steps(key) for key in chain.keys),
+        mid_round_steps=tuple(inside[key] for key in chain.keys),
         last_visible_period=plan.study.last_visible_period,
         micro_rows=plan.study.resources.micro_rows(rounds[0].recipe.batch_rows, plan.share(chain)[1]),
         lease=plan.store.lease,
