@@ -1,4 +1,4 @@
-"""Each method of a finished study against one of them: losses, and paired differences with both kinds of 95 % intervals.
+"""Each method of a finished study against one of them: losses, and paired differences with two kinds of 95 % intervals.
 
     python -m benchmarks.experiments.averages STUDY --against METHOD --root ROOT [--tuned 10]
 
@@ -93,8 +93,8 @@ def gap(mine: MethodView, other: MethodView, mask: Mask, initial: Initial) -> Ga
 
 
 def gap_of(mine: Array, other: Array, models: Sequence[int], mask: Mask) -> Gap:
-    """Return the difference of two methods, whose values are float64[run, checkpoint, evaluated]; `models` has the first
-    model of each run, which both start from."""
+    """Return the difference of two methods, whose values are float64[run, checkpoint, evaluated]. Run n of both starts
+    from the first model `models[n]`."""
     if not len(mine):
         return Gap(np.nan, (np.nan, np.nan), (np.nan, np.nan), 0)
     apart = mine - other

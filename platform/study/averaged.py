@@ -1,4 +1,4 @@
-"""Models inside rounds that averages are made of: which a round publishes while it trains, and whether they are there."""
+"""Models inside rounds that averages are made of: which ones a round publishes, and whether they are there."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +64,6 @@ def test_a_batch_of_its_own_trains(toy_study: MakeStudy, toy_root: Path) -> None
     large = again.tree.runs[0].rounds["202302"]
     about = again.records[large].about
     assert (about["steps"], about["tokens"]) == (2, again.tree.rounds[large].budget)
-    alone = replace(work_of(again, again.chains[-1]), root=f"{toy_root}/alone")
-    assert alone.rounds[0].recipe.batch_rows == 8
 
 
 @pytest.mark.parametrize(
