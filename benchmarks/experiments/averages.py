@@ -6,8 +6,9 @@ A difference is the method's mean loss minus that of METHOD, over the runs that 
 brackets stand two intervals. `periods` resamples the evaluated periods, with all their checkpoints, for the mean of
 these runs: how far the difference depends on which periods were evaluated. `models` is Student's t over the differences
 by first model: how far it depends on the first model and the order of rows. Neither holds for other text or another
-budget. With `--tuned N`, a second table leaves out the first N periods of the study, on which rates and decays were
-chosen, both as checkpoints and as evaluated periods.
+budget. The first checkpoint, which all methods share, counts with differences of 0. With `--tuned N`, a second table
+leaves out the first N periods of the study, on which rates and decays were chosen, both as checkpoints and as evaluated
+periods.
 """
 
 from __future__ import annotations
