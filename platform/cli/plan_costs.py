@@ -10,8 +10,8 @@ from ticlm.core.quantities import size as bytes_of
 from ticlm.platform.models import memory
 from ticlm.platform.study import costs
 from ticlm.platform.study.adapted import weights_of
-from ticlm.platform.study.averaged import averaged_steps
 from ticlm.platform.study.costs import Machine
+from ticlm.platform.study.nodes.averaged import averaged_steps
 from ticlm.platform.study.plan import Plan
 
 LEAST_BYTES = 10**9

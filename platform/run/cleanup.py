@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.store import Store
-from ticlm.platform.study.averaged import published_steps
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.needs import missing_periods, users
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.stored_rounds import leftovers
+from ticlm.platform.study.work import published_steps
 
 
 def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:

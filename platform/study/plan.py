@@ -14,12 +14,13 @@ from ticlm.core.mixture import Source
 from ticlm.core.store import READERS, Store
 from ticlm.platform.models.presets import ModelSize
 from ticlm.platform.models.settings import Model
-from ticlm.platform.study import averaged, costs, measured
+from ticlm.platform.study import costs, measured
 from ticlm.platform.study import data as corpora
 from ticlm.platform.study.adapted import AdaptedWeights, adapted_weights
 from ticlm.platform.study.chains import Chain, awaited, check_epochs, cut, epochs, name, share, unfinished
 from ticlm.platform.study.identity import identities
 from ticlm.platform.study.mid_round import publishing_steps
+from ticlm.platform.study.nodes import averaged
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run, Tree, rounds
 from ticlm.platform.study.written import models
@@ -260,8 +261,7 @@ class Plan:
         return {source: sum(file.bytes for file in manifest.files) for source, manifest in self._splits.items()}
 
     def _rows(self, source: Source) -> int:
-        manifest = self._splits.get(source)
-        return manifest.rows if manifest is not None else 0
+        return 0 if (manifest := self._splits.get(source)) is None else manifest.rows
 
     @cached_property
     def _splits(self) -> dict[Source, SplitManifest]:
@@ -292,7 +292,7 @@ def make(study: Study, root: str | Store | None) -> Plan:
     plan.ids = identities(plan.tree.rounds, corpus, plan._splits, plan.contents)
     plan.recorded = measured.Records(study, corpus, store, plan._splits, plan.contents, plan.ids, plan.records)
     plan.read_records(plan.ids)
-    averaged.check(plan)
+    averaged.check(plan.tree, plan.ids, plan.records, store)
     if plan.open_rounds:
         plan.look_again()
     else:

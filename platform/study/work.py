@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ticlm.core import paths
 from ticlm.core.mixture import Source
 from ticlm.core.store import Store
-from ticlm.platform.study.averaged import published_steps
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import imported, placed
+from ticlm.platform.study.nodes.averaged import averaged_steps
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.round import Round
@@ -59,6 +59,13 @@ class ChainWork:
     def parent_of(self, number: int) -> str | None:
         """Return the id of the round whose weights round `number` of the chain starts from, or None."""
         return self.ids[number - 1] if number else self.parent
+
+
+def published_steps(plan: Plan, keys: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Return the steps after which each of these rounds publishes a model before its end, in order: those that
+    `evaluate.inside` asks for, and those that are averaged."""
+    averaged = averaged_steps(plan.tree.rounds)
+    return {key: tuple(sorted({*plan.mid_round_steps(key), *averaged.get(key, ())})) for key in keys}
 
 
 def work_of(plan: Plan, chain: Chain) -> ChainWork:
