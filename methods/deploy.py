@@ -22,6 +22,9 @@ from ticlm.methods.timeline import RoundRequest
 Parts = tuple[tuple[str, float], ...]
 """Checkpoints (keys of rounds), each with its weight in an average."""
 
+FELT = 2.0**-24
+"""Least weight of a model, beside 1 for the newest: half of the last bit of a float32."""
+
 
 class Deploy(Settings):
     """Base of what is deployed in place of a trunk's own checkpoints."""
@@ -125,6 +128,34 @@ class DecayShaped(WindowAveraging):
 
     def kept(self, progress: float) -> float:
         return decayed(self.shape, progress)
+
+
+class StepAverage(Deploy):
+    """An average inside each continual round: of the models that it had after every `every_steps` steps, and at its
+    end. The trunk's rounds publish these models while they train, and change no bit by it.
+
+    A model's weight falls by the factor `beta` with each step of its age, and the weights are divided by their sum: an
+    exponential moving average over the steps of the round, of which every `every_steps`-th is taken, without a bias to
+    where it begins. With `beta: 1` it is the plain mean (LAWA, arXiv 2209.14981). The initial checkpoint is deployed as
+    it is.
+    """
+
+    kind: Literal["steps"] = "steps"
+    every_steps: int = Field(gt=0)
+    """Steps between two of the models that are averaged; each takes the bytes of a published model."""
+    beta: float = Field(0.99, gt=0, le=1)
+    """Factor (above 0, at most 1) of a model's weight for each step of its age; 1 is the plain mean."""
+
+    def parts(self, steps: int) -> tuple[tuple[int, float], ...]:
+        """Return (step, weight) of the models to average in a round of so many steps, oldest first; the weights sum to
+        1. The last one is the round's end.
+
+        Models whose weight no float32 would feel are left out, so they are not published either.
+        """
+        falling = {at: self.beta ** (steps - at) for at in range(self.every_steps, steps, self.every_steps)}
+        kept = {at: weight for at, weight in falling.items() if weight >= FELT} | {steps: 1.0}
+        whole = sum(kept.values())
+        return tuple((at, weight / whole) for at, weight in kept.items())
 
 
 class Leaf(Deploy):

@@ -20,7 +20,7 @@ from ticlm.methods.adapters.lora import LoRA
 from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.adaptive import AdaptiveReplay, ForgettingReplay, ScalingReplay, SpacedReplay
 from ticlm.methods.budgets import ContinualTokens
-from ticlm.methods.deploy import Anchor, DecayShaped, Deploy, ExponentialAverage, Leaf, MeanOfLast
+from ticlm.methods.deploy import Anchor, DecayShaped, Deploy, ExponentialAverage, Leaf, MeanOfLast, StepAverage
 from ticlm.methods.ewc import EWC
 from ticlm.methods.freezing import Freeze
 from ticlm.methods.lwf import LwF
@@ -91,7 +91,9 @@ AnyAdapter = Annotated[
 ]
 
 AnyDeploy = Annotated[
-    ExponentialAverage | MeanOfLast | DecayShaped | Anchor | Leaf, Field(discriminator="kind"), Own(Deploy, METHODS)
+    ExponentialAverage | MeanOfLast | DecayShaped | Anchor | StepAverage | Leaf,
+    Field(discriminator="kind"),
+    Own(Deploy, METHODS),
 ]
 
 
@@ -119,6 +121,9 @@ class Continual(Settings):
     adapter, and nothing without one."""
     deploy: AnyDeploy | None = None
     """What is published and scored for a period in place of the chain's own checkpoint; by default that one is."""
+    batch_rows: int | None = Field(None, gt=0)
+    """Rows of a global batch in its continual rounds; by default the study's. Budgets stay what they are in tokens, so
+    a larger batch has fewer steps, and `{steps: N}` counts steps of the study's batch."""
     seeds: Seeds = (0,)
     """The seeds to run it with; each is a run of its own."""
     is_series: ClassVar[bool] = False
@@ -144,7 +149,7 @@ class Continual(Settings):
         return self
 
     def without_meaning(self) -> frozenset[str]:
-        return frozenset({"deploy"} if self.deploy is None else ())
+        return frozenset(name for name in ("deploy", "batch_rows") if getattr(self, name) is None)
 
     def round_requests(self, timeline: MethodTimeline) -> Iterator[RoundRequest]:
         yield timeline.first()

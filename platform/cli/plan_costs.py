@@ -11,6 +11,7 @@ from ticlm.platform.models import memory
 from ticlm.platform.study import costs
 from ticlm.platform.study.adapted import weights_of
 from ticlm.platform.study.costs import Machine
+from ticlm.platform.study.nodes.averaged import averaged_steps
 from ticlm.platform.study.plan import Plan
 
 LEAST_BYTES = 10**9
@@ -57,6 +58,9 @@ def describe(
     pending = [chain for chain in plan.pending() if plan.tree.rounds[chain.keys[0]].is_trained]
     copies = sum(chain.is_side for chain in pending)
     models = costs.mid_round_models(study, rounds)
+    if models is not None:
+        todo = set(left)
+        models += sum(len(steps) for key, steps in averaged_steps(plan.tree.rounds).items() if key in todo)
     return {
         "parameters": parameters,
         "vocabulary": plan.vocabulary[0],

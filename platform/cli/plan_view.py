@@ -136,7 +136,7 @@ def as_json(
             "tokens": spec.tokens,
             "unspent": spec.unspent,
             "open": spec.open,
-            "average": {part.round: part.weight for part in spec.average},
+            "average": {part.told: part.weight for part in spec.average},
             "mixture": {str(source): rows for source, rows in spec.draws().items()},
         }
         for key, spec in plan.tree.rounds.items()

@@ -84,6 +84,8 @@ def _facts(tree: Tree, run: Run) -> RunFacts:
     own = {spec.own.corpus for _, spec in specs if spec.own is not None}
     rounds = tuple(_round(label, spec, own, places) for label, spec in specs)
     beyond = dict.fromkeys(name for _, spec in specs for name in _beyond(spec))
+    if len({spec.recipe.batch_rows for _, spec in specs}) > 1:
+        beyond["batches of its own size"] = None
     return RunFacts(run.method.name, rounds, tuple(beyond))
 
 
@@ -116,6 +118,8 @@ def _beyond(spec: Round) -> Iterator[str]:
         yield f"freeze {recipe.freeze}"
     if spec.parent is not None and recipe.optimizer.heat is None and not spec.average:
         yield type(recipe.optimizer).__name__
+    if any(part.step is not None for part in spec.average):
+        yield "averages inside rounds"
     if spec.sampled is not None:
         yield "rows sampled from checkpoints, or chosen"
     if spec.further:

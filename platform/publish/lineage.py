@@ -14,6 +14,7 @@ from ticlm.core.integrity.records import Record
 from ticlm.core.mixture import Source
 from ticlm.core.periods import last_day, span
 from ticlm.core.settings import parse
+from ticlm.methods.deploy import StepAverage
 from ticlm.methods.method import Joint, OracleSeries
 from ticlm.platform.publish.certificate import (
     CorpusRead,
@@ -220,6 +221,11 @@ def lineages(plan: Plan, method: str, seed: int | None) -> list[VintageLineage]:
     run = next((one for one in runs if seed in (None, one.seed)), None)
     if run is None:
         raise InputError(f"method {method} has no seed {seed}; it has {', '.join(str(one.seed) for one in runs)}")
+    if isinstance(getattr(run.method, "deploy", None), StepAverage):
+        raise InputError(
+            f"methods.{method}.deploy averages models inside rounds, which no certificate tells yet; publish a method "
+            "that deploys an average over rounds, or none"
+        )
     # A joint round has no chain that could end at its first model, which other methods share.
     own = list(run.rounds)[-1:] if isinstance(run.method, Joint) else list(run.rounds)
     labels = [one for one in own if plan.done(run.rounds[one]) and _is_own(plan.tree.rounds[run.rounds[one]])]

@@ -11,6 +11,7 @@ from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.needs import missing_periods, users
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.stored_rounds import leftovers
+from ticlm.platform.study.work import published_steps
 
 
 def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
@@ -36,8 +37,8 @@ def unused(store: Store, plans: Sequence[Plan]) -> list[tuple[str, int]]:
     wanted = {
         paths.mid_round_model(paths.round_folder(plan.ids[key]), step)
         for plan in plans
-        for key in plan.ids
-        for step in plan.mid_round_steps(key)
+        for key, steps in published_steps(plan, plan.ids).items()
+        for step in steps
     }
     rounds = [paths.round_at(name) for name in store.folders(paths.ROUNDS)]
     found = [path for path in rounds if path not in kept]

@@ -20,7 +20,8 @@ PLURAL: dict[Kind, str] = {"round": "rounds", "leaf": "leaves", "average": "aver
 
 @dataclass(frozen=True)
 class Chain:
-    """Rounds one after another, without a branch among them; `depth` counts the chains above it in the tree.
+    """Rounds one after another, without a branch among them, with batches of one size; `depth` counts the chains above
+    it in the tree.
 
     A tuned copy, an average or a leaf that no round starts from is a side chain: one of its own, and no branch of the
     chain that it hangs on. A round that no group of workers trains is always a chain of its own. A sample is no side
@@ -42,7 +43,7 @@ def cut(tree: Tree) -> list[Chain]:
     position: dict[str, int] = {}
     for key, spec in tree.rounds.items():
         above = position.get(spec.parent) if spec.parent is not None else None
-        alike = spec.parent is not None and spec.is_trained and tree.rounds[spec.parent].is_trained
+        alike = spec.parent is not None and _are_one(spec, tree.rounds[spec.parent])
         if above is not None and alike and key not in side and children[spec.parent] == 1:
             position[key] = above
             chains[above].append(key)
@@ -54,6 +55,12 @@ def cut(tree: Tree) -> list[Chain]:
         Chain(tuple(keys), depth, keys[0] in side, tree.rounds[keys[0]].is_trained)
         for keys, depth in zip(chains, depths)
     ]
+
+
+def _are_one(spec: Round, parent: Round) -> bool:
+    """Return whether one group of workers may train both: their batches have as many rows, which says how many workers
+    have something to do, and what a micro-batch is."""
+    return spec.is_trained and parent.is_trained and spec.recipe.batch_rows == parent.recipe.batch_rows
 
 
 def awaited(tree: Tree) -> set[str | None]:

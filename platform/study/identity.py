@@ -112,7 +112,7 @@ def _identity(
         position=spec.position,
         tokenizer=corpus.info.tokenizer.sha256,
         vocab_size=corpus.info.tokenizer.vocab_size,
-        average=tuple(AveragedRound(round=ids[part.round], weight=part.weight) for part in spec.average),
+        average=tuple(part.model_copy(update={"round": ids[part.round]}) for part in spec.average),
         sample=spec.sample if spec.chosen is None else spec.chosen.with_ids(ids),
     )
 

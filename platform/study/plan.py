@@ -19,8 +19,8 @@ from ticlm.platform.study import data as corpora
 from ticlm.platform.study.adapted import AdaptedWeights, adapted_weights
 from ticlm.platform.study.chains import Chain, awaited, check_epochs, cut, epochs, name, share, unfinished
 from ticlm.platform.study.identity import identities
-from ticlm.platform.study.measured import Records
 from ticlm.platform.study.mid_round import publishing_steps
+from ticlm.platform.study.nodes import averaged
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.tree import Run, Tree, rounds
 from ticlm.platform.study.written import models
@@ -54,7 +54,7 @@ class Plan:
     """(key of a round, step) -> record of the mid-round model of that step."""
     contents: dict[str, str] = field(default_factory=dict)
     """Folder of an imported model -> the hash of its files, which is part of rounds' ids."""
-    recorded: Records | None = None
+    recorded: measured.Records | None = None
     """Where shares of adaptive replay are read from; None without a corpus or a root."""
     _lay_out: Callable[..., Tree] | None = None
     _data_sources: dict[tuple[str, str], Corpus | Examples] = field(default_factory=dict)
@@ -261,8 +261,7 @@ class Plan:
         return {source: sum(file.bytes for file in manifest.files) for source, manifest in self._splits.items()}
 
     def _rows(self, source: Source) -> int:
-        manifest = self._splits.get(source)
-        return manifest.rows if manifest is not None else 0
+        return 0 if (manifest := self._splits.get(source)) is None else manifest.rows
 
     @cached_property
     def _splits(self) -> dict[Source, SplitManifest]:
@@ -291,8 +290,9 @@ def make(study: Study, root: str | Store | None) -> Plan:
     measured.check(study, corpus)
     plan.corpora = corpora.trained_on(study, corpus, store)
     plan.ids = identities(plan.tree.rounds, corpus, plan._splits, plan.contents)
-    plan.recorded = Records(study, corpus, store, plan._splits, plan.contents, plan.ids, plan.records)
+    plan.recorded = measured.Records(study, corpus, store, plan._splits, plan.contents, plan.ids, plan.records)
     plan.read_records(plan.ids)
+    averaged.check(plan.tree, plan.ids, plan.records, store)
     if plan.open_rounds:
         plan.look_again()
     else:

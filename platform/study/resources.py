@@ -120,15 +120,18 @@ class Resources(Settings):
         """Return the rows of a micro-batch in a chain that has `workers` workers at most."""
         return self.micro_batch_rows or -(-batch_rows // workers)
 
-    def check_batch(self, batch_rows: int) -> None:
-        """Raise ValueError if chains side by side have more workers each than a batch has micro-batches."""
+    def check_batch(self, batch_rows: int, where: str = "") -> None:
+        """Raise ValueError if chains side by side have more workers each than a batch has micro-batches. The message
+        begins with `where` the batch is given."""
         workers, micro = max(1, self.worker_range[1] // self.chains), self.micro_batch_rows
         each = "" if self.chains == 1 else f" for each of {self.chains} chains"
         if workers > batch_rows:
-            raise ValueError(f"resources.workers: {workers} workers{each}, but a batch has only {batch_rows} rows")
+            raise ValueError(
+                f"{where}resources.workers: {workers} workers{each}, but a batch has only {batch_rows} rows"
+            )
         if micro is not None and workers > self.micro_batches(batch_rows):
             raise ValueError(
-                f"resources.workers: {workers} workers{each}, but a batch of {batch_rows} rows has only "
+                f"{where}resources.workers: {workers} workers{each}, but a batch of {batch_rows} rows has only "
                 f"{self.micro_batches(batch_rows)} micro-batches; lower resources.micro_batch_rows from {micro} to "
                 f"{(batch_rows - 1) // (workers - 1)}, or workers"
             )

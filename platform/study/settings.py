@@ -189,6 +189,9 @@ class Study(Settings):
         if self.initial.budget == 0 and not isinstance(self.model, FolderModel):
             raise ValueError("initial.budget: 0 takes an imported checkpoint as it is; model must be of kind folder")
         self.resources.check_batch(self.batch_rows)
+        for m in self.methods:
+            if isinstance(m, Continual) and m.batch_rows is not None:
+                self.resources.check_batch(m.batch_rows, f"methods.{m.name}.batch_rows: ")
         if self.evaluate.compute == "tf32" and self.resources.device == "cpu":
             raise ValueError("evaluate.compute: tf32 needs a GPU, but resources.device is cpu; use float32 or bfloat16")
         labels = self.timeline.labels

@@ -24,6 +24,17 @@ def published(store: Store, round_id: str) -> str:
     return model
 
 
+def published_inside(store: Store, round_id: str, step: int) -> str:
+    """Return the path of the model that a round published after a step before its end, as `published` does."""
+    folder = paths.mid_round_model(paths.round_folder(round_id), step)
+    record = read_record(store, folder)
+    if record is None:
+        raise FileNotFoundError(f"round {round_id[:12]} has no model of step {step}")
+    model = paths.model(folder, record.attempt)
+    check_model(store.uri(model))
+    return model
+
+
 def check_model(folder: str) -> None:
     """Compare the files of a published model folder (path or URI) with its record, once per process. A folder that no
     record names is not checked. Raises InputError for a file that differs."""

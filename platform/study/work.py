@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ticlm.core import paths
@@ -10,6 +10,7 @@ from ticlm.core.mixture import Source
 from ticlm.core.store import Store
 from ticlm.platform.study.chains import Chain
 from ticlm.platform.study.identity import imported, placed
+from ticlm.platform.study.nodes.averaged import averaged_steps
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.resources import Resources
 from ticlm.platform.study.round import Round
@@ -60,6 +61,13 @@ class ChainWork:
         return self.ids[number - 1] if number else self.parent
 
 
+def published_steps(plan: Plan, keys: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Return the steps after which each of these rounds publishes a model before its end, in order: those that
+    `evaluate.inside` asks for, and those that are averaged."""
+    averaged = averaged_steps(plan.tree.rounds)
+    return {key: tuple(sorted({*plan.mid_round_steps(key), *averaged.get(key, ())})) for key in keys}
+
+
 def work_of(plan: Plan, chain: Chain) -> ChainWork:
     """Return a chain of a plan as work for its workers."""
     assert plan.corpus is not None and plan.store is not None
@@ -67,7 +75,7 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
     assert uri is not None
     planned = tuple(plan.tree.rounds[key] for key in chain.keys)
     rounds = tuple(one.model_copy(update={"recipe": placed(one.recipe)}) for one in planned)
-    parent = rounds[0].parent
+    parent, inside = rounds[0].parent, published_steps(plan, chain.keys)
     return ChainWork(
         root=plan.store.root,
         label=f"{plan.study.name} {plan.label(chain)}",
@@ -84,7 +92,7 @@ def work_of(plan: Plan, chain: Chain) -> ChainWork:
             for one, r in zip(planned, rounds)
             for here, there in zip(imported(one.recipe), imported(r.recipe))
         },
-        mid_round_steps=tuple(plan.mid_round_steps(key) for key in chain.keys),
+        mid_round_steps=tuple(inside[key] for key in chain.keys),
         last_visible_period=plan.study.last_visible_period,
         micro_rows=plan.study.resources.micro_rows(rounds[0].recipe.batch_rows, plan.share(chain)[1]),
         lease=plan.store.lease,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticlm.methods.deploy import Anchor, Averaging, DecayShaped, ExponentialAverage, MeanOfLast
+from ticlm.methods.deploy import Anchor, Averaging, DecayShaped, ExponentialAverage, MeanOfLast, StepAverage
 
 KEYS = tuple("abcdefghij")
 ANY = st.one_of(
@@ -84,3 +84,20 @@ def test_the_average_is_the_sum_of_updates_that_a_decaying_rate_would_have_made(
 def test_beta_lies_between_zero_and_one(bad: float) -> None:
     with pytest.raises(ValueError, match="beta"):
         ExponentialAverage(beta=bad)
+
+
+def test_the_weights_inside_a_round_are_those_worked_out_by_hand() -> None:
+    half = StepAverage(every_steps=2, beta=0.5)
+    assert half.parts(5) == ((2, 0.125 / 1.625), (4, 0.5 / 1.625), (5, 1 / 1.625)), "the last stretch is shorter"
+    assert StepAverage(every_steps=2, beta=1).parts(6) == ((2, 1 / 3), (4, 1 / 3), (6, 1 / 3))
+    assert StepAverage(every_steps=6, beta=0.9).parts(6) == ((6, 1.0),)
+
+
+@given(st.integers(1, 9), st.floats(0.01, 1), st.integers(1, 200))
+def test_weights_inside_a_round_sum_to_one_and_end_with_it(every: int, beta: float, steps: int) -> None:
+    found = StepAverage(every_steps=every, beta=beta).parts(steps)
+    assert sum(weight for _, weight in found) == pytest.approx(1, abs=1e-12)
+    at = [step for step, _ in found]
+    assert at == sorted(set(at)) and at[-1] == steps and all(step % every == 0 for step in at[:-1])
+    shares = [weight for _, weight in found]
+    assert shares == sorted(shares) and shares[0] > shares[-1] * 2.0**-25, "none that no float32 would feel"

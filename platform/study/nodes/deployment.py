@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ticlm.core.errors import InputError
-from ticlm.methods.deploy import Anchor, Averaging, Leaf
+from ticlm.methods.deploy import Anchor, Averaging, Leaf, StepAverage
 from ticlm.methods.method import Continual
+from ticlm.methods.optimizers import ScheduleFree
 from ticlm.methods.seams import RoundPosition
 from ticlm.methods.timeline import RoundRequest
 from ticlm.platform.study.nodes.parts import AveragedRound
@@ -28,7 +30,9 @@ class Deployment:
 
     def __post_init__(self) -> None:
         deploy, where, adapter = self.method.deploy, f"methods.{self.method.name}.deploy", self.method.adapter
-        if adapter is not None and adapter.per == "round":
+        if isinstance(deploy, StepAverage) and isinstance(self.method.optimizer, ScheduleFree):
+            raise InputError(f"{where}: what Schedule-Free publishes is an average over its steps already; deploy none")
+        if adapter is not None and adapter.per == "round" and not isinstance(deploy, StepAverage):
             why = "a leaf would add one more" if isinstance(deploy, Leaf) else "no two checkpoints have the same shapes"
             raise InputError(f"{where}: every round adds an adapter, so {why}; give the adapter per: run")
         if isinstance(deploy, Anchor) and adapter is not None:
@@ -70,6 +74,8 @@ class Deployment:
     def average(self, key: str, spec: Round) -> Round | None:
         """Return the average that is deployed in place of the trained round `spec` (its key: `key`); None: there is
         none, and the round is deployed itself."""
+        if isinstance(self.method.deploy, StepAverage):
+            return self._inside(self.method.deploy, key, spec)
         if not isinstance(self.method.deploy, Averaging):
             return None
         if self.method.adapter is not None and spec.recipe.adapter is None:
@@ -79,17 +85,39 @@ class Deployment:
         if len(parts) == 1:
             self.deployed = parts[0][0]
             return None
-        return Round(
-            parent=key,
-            period=spec.period,
-            segments=(),
-            recipe=spec.recipe,
-            position=RoundPosition(index=spec.position.index, steps=0, steps_before=spec.position.steps_before),
-            cursors=(),
-            average=tuple(AveragedRound(round=part, weight=weight) for part, weight in parts),
-        )
+        return _average(key, spec, [AveragedRound(round=part, weight=weight) for part, weight in parts])
+
+    def _inside(self, deploy: StepAverage, key: str, spec: Round) -> Round | None:
+        """Return the average of models inside the trained round `spec`; None of the initial one. Raises InputError if
+        there is none inside."""
+        if spec.parent is None or not spec.steps:
+            return None
+        parts = deploy.parts(spec.steps)
+        if len(parts) == 1:
+            raise InputError(
+                f"methods.{self.method.name}.deploy: the round at period {spec.period} has {spec.steps} steps, so "
+                f"every_steps: {deploy.every_steps} with beta: {deploy.beta:g} averages no model before its end; lower "
+                "every_steps"
+            )
+        inside = [
+            AveragedRound(round=key, weight=weight, step=None if step == spec.steps else step) for step, weight in parts
+        ]
+        return _average(key, spec, inside)
 
     def next(self, key: str) -> str:
         """Return the key of the round that the next round starts from; `key` is the round that was trained last."""
         assert self.method.deploy is not None and self.deployed is not None
         return self.deployed if self.method.deploy.next == "deployed" else key
+
+
+def _average(key: str, spec: Round, parts: Sequence[AveragedRound]) -> Round:
+    """Return the average that stands beside the trained round `spec` (its key: `key`)."""
+    return Round(
+        parent=key,
+        period=spec.period,
+        segments=(),
+        recipe=spec.recipe,
+        position=RoundPosition(index=spec.position.index, steps=0, steps_before=spec.position.steps_before),
+        cursors=(),
+        average=tuple(parts),
+    )

@@ -9,10 +9,20 @@ from ticlm.methods.timeline import Choosing, Sampling
 
 
 class AveragedRound(Settings):
-    """A round whose weights are part of an average (its key), and their weight in it."""
+    """A round whose weights are part of an average (its key), and their weight in it; with a `step`, the weights that
+    it had after that step."""
 
     round: str
     weight: float
+    step: int | None = None
+
+    def without_meaning(self) -> frozenset[str]:
+        return frozenset({"step"} if self.step is None else ())
+
+    @property
+    def told(self) -> str:
+        """The round's key, and the step if there is one."""
+        return self.round if self.step is None else f"{self.round}, step {self.step}"
 
 
 class SampledRows(Settings):

@@ -28,7 +28,7 @@ def recipe_of(study: Study, method: Method, request: RoundRequest, seed: int) ->
         start = study.initial
         return RoundRecipe(**common, schedule=start.schedule, optimizer=start.optimizer, seed=start.seed_of(seed))
     return RoundRecipe(
-        **common,
+        **common | ({} if method.batch_rows is None else {"batch_rows": method.batch_rows}),
         schedule=method.schedule,
         optimizer=method.optimizer,
         penalties=method.penalties,
