@@ -227,6 +227,7 @@ class Plan:
                 if task.reads == "examples"
                 else corpora.other(task.data_source, self.corpus, self.store, f"evaluations.{task.name}")
             )
+            task.check(self._data_sources[key])
         return self._data_sources[key]
 
     def epochs(self) -> Iterator[tuple[str, Source, float]]:
