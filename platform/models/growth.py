@@ -37,10 +37,10 @@ def load(folder: Path, objective: AnyObjective, rows: NewRows | None, tokenizer:
 def grow(module: PreTrainedModel, record: Growth, rows: NewRows, seed: int) -> None:
     """Give a module a row for each new token in its input embeddings, and in its output layer if that is another one.
 
-    `rows` says which: the mean of the rows of the token's `parts`, the `mean` of all rows of the base, or `random` ones,
-    normal with the mean and the standard deviation of each column of the base's (drawn with `seed`). All old rows and
-    all other weights stay as they are, bit for bit. Rows that the model had beyond its tokenizer, as padding, are taken
-    first. Raises InputError if the model has fewer rows than the base has tokens.
+    `rows` says which: the mean of the rows of the token's `parts`, the `mean` of all rows of the base, or `random`
+    ones, normal with the mean and the standard deviation of each column of the base's (drawn with `seed`). All old rows
+    and all other weights stay as they are, bit for bit. Rows that the model had beyond its tokenizer, as padding, are
+    taken first. Raises InputError if the model has fewer rows than the base has tokens.
     """
     have = int(module.get_input_embeddings().weight.shape[0])
     if have < record.base_size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
+from itertools import pairwise
 from typing import NamedTuple
 
 Word = tuple[int, ...]
@@ -107,4 +108,4 @@ def parts(merges: list[Merge]) -> tuple[Word, ...]:
 
 
 def _pairs(word: Word) -> Iterator[Pair]:
-    return zip(word, word[1:])
+    return pairwise(word)
