@@ -5,11 +5,11 @@
     python -m benchmarks.experiments.grown_tokenizer ROOT --posts ../shared/data/monthly # real posts
 
 First models are trained on the first half of a timeline, with a tokenizer of its first period. Then each goes on,
-month after month, on the same documents: with the old tokenizer, and with one that learned an eighth more pieces on the
-newest periods of the first half, whose rows begin as the mean of their parts, as the mean of all rows, or at random. All
-are compared in bits per byte on the same held-out documents. The errors are over evaluated periods, and over first models
-where there are several. All arms have one learning rate, so a difference of rates is part of what is compared. All
-steps continue where they were interrupted.
+month after month, on the same documents: with the old tokenizer, and with one that learned an eighth more pieces on
+the newest periods of the first half, whose rows begin as the mean of their parts, as the mean of all rows, or at
+random. All are compared in bits per byte on the same held-out documents. The errors are over evaluated periods, and
+over first models where there are several. All arms have one learning rate, so a difference of rates is part of what
+is compared. All steps continue where they were interrupted.
 """
 
 from __future__ import annotations

@@ -151,12 +151,15 @@ def test_bytes_of_tokens_are_known_of_byte_level_tokenizers_alone() -> None:
     assert sizes[byte_level().token_to_id("<|endoftext|>")] == 0 and (sizes[380:] == 0).all()
 
 
+NEWS = ("furlough rules", "omicron boosters", "chatbot prompts")
+
+
 def recipe(tmp_path: Path, months: int = 3, **changes: Any) -> CorpusRecipe:
     """Months of text; the words of each month are its own."""
     folder = tmp_path / f"texts-{months}"
     folder.mkdir(exist_ok=True)
     for month in range(1, months + 1):
-        words = " ".join(f"{'abc'[month % 3] * 3}{'xyz'[month % 3] * 2}lock{month} covid{n}" for n in range(9))
+        words = " ".join([NEWS[month - 1], "covid spread again because vaccines arrived"] * 9)
         lines = [
             {"url": f"{month}/{n}", "text": f"{words} {n}", "timestamp": f"2023-{month:02}-05T00:00:00Z"}
             for n in range(30)
@@ -189,8 +192,9 @@ def test_a_corpus_grows_its_tokenizer_on_its_first_period_and_on_nothing_later(b
     names = ("tokenizer/tokenizer.json", "tokenizer/grown.json")
     assert len({tuple(one.store.sha256(name) for name in names) for one in (whole, again, alone)}) == 1
     assert whole.info.external_inputs == (f"base of the tokenizer {base / 'base'}, as of 202212",)
-    late = [piece for piece in whole.tokenizer().get_vocab() if "lock2" in piece or "lock3" in piece]
-    assert not late, "pieces of later months"
+    pieces = whole.tokenizer().get_vocab()
+    assert any("lough" in piece for piece in pieces)
+    assert not [piece for piece in pieces if "micr" in piece or "chat" in piece], "pieces of later months"
     assert whole.tokenizer().eos_token_id == whole.info.tokenizer.end_of_text
 
 

@@ -111,7 +111,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A root with corpora of the same texts: `old` trains its tokenizer, that of `new` grows from it; and `model`."""
     folder = tmp_path_factory.mktemp("growing")
     for month in range(1, 4):
-        words = " ".join(f"lockdown{'xyz'[month % 3]} covid{n} spread again" for n in range(9))
+        words = " ".join(f"lockdown{'xyz'[month % 3]} covid{n} spread again because vaccines arrived" for n in range(9))
         lines = [
             {"url": f"{month}/{n}", "text": f"{words} {n}", "timestamp": f"2023-{month:02}-05T00:00:00Z"}
             for n in range(60)
