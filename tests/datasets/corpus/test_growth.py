@@ -172,8 +172,8 @@ def recipe(tmp_path: Path, months: int = 3, **changes: Any) -> CorpusRecipe:
         "periods": {"initial": "202301", "step": "month", "last": f"2023{months:02}"},
         "splits": {"eval": 0.2, "tune": 0.1},
         "length": 16,
-        "executor": "loop",
-        "tokenizer": grows(tmp_path / "base", vocab_size=400),
+        "executor": "process",
+        "tokenizer": grows(tmp_path / "base", vocab_size=430),
     }
     return parse(CorpusRecipe, written | changes, "recipe")
 
@@ -188,7 +188,7 @@ def test_a_corpus_grows_its_tokenizer_on_its_first_period_and_on_nothing_later(b
     whole = build.build(recipe(base), str(base / "whole"))
     again = build.build(recipe(base), str(base / "again"))
     alone = build.build(recipe(base, months=1), str(base / "alone"))
-    assert whole.info.tokenizer.vocab_size == 400
+    assert 400 < whole.info.tokenizer.vocab_size <= 430
     names = ("tokenizer/tokenizer.json", "tokenizer/grown.json")
     assert len({tuple(one.store.sha256(name) for name in names) for one in (whole, again, alone)}) == 1
     assert whole.info.external_inputs == (f"base of the tokenizer {base / 'base'}, as of 202212",)

@@ -124,7 +124,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "periods": {"initial": "202301", "step": "month", "last": "202303"},
         "splits": {"eval": 0.2, "tune": 0.1},
         "length": 16,
-        "executor": "loop",
+        "executor": "process",
         "tokenizer": {"kind": "train", "vocab_size": 270},
     }
     grown = {"kind": "grown", "base": {"name": "old@1", "as_of": "202301"}, "vocab_size": 290}
