@@ -42,7 +42,7 @@ def grow(module: PreTrainedModel, record: Growth, rows: NewRows, seed: int) -> N
     and all other weights stay as they are, bit for bit. Rows that the model had beyond its tokenizer, as padding, are
     taken first. Raises InputError if the model has fewer rows than the base has tokens.
     """
-    have = int(module.get_input_embeddings().weight.shape[0])
+    have = len(next(_tables(module)))
     if have < record.base_size:
         raise InputError(f"model.grow: the model has {have:,} embeddings, its tokenizer {record.base_size:,} tokens")
     if have < record.size:

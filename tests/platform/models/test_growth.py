@@ -50,6 +50,10 @@ def model(kind: str = "llama", rows: int = OLD, **changes: Any) -> PreTrainedMod
     return found  # type: ignore[no-any-return]
 
 
+def rows_of(layer: Any) -> torch.Tensor:
+    return layer.weight  # type: ignore[no-any-return]
+
+
 @pytest.mark.parametrize(
     ("kind", "tied", "rows"), [("llama", True, OLD), ("llama", False, OLD), ("phi", False, OLD), ("llama", False, 64)]
 )
@@ -77,7 +81,7 @@ def test_a_grown_model_says_the_same_of_old_tokens(kind: str, tied: bool, rows: 
         for number, parts in enumerate(RECORD.parts):
             assert torch.equal(value[OLD + number], value[list(parts)].mean(0)), name
     assert tables == (3 if kind == "phi" else 2)
-    tables_are_one = module.get_input_embeddings().weight is module.get_output_embeddings().weight
+    tables_are_one = rows_of(module.get_input_embeddings()) is rows_of(module.get_output_embeddings())
     assert tables_are_one == tied
 
 
@@ -94,10 +98,10 @@ def test_rows_to_compare_with_are_the_mean_or_random() -> None:
     first, again, other, mean = (model(tie_word_embeddings=False) for _ in range(4))
     for module, rows, seed in ((first, "random", 1), (again, "random", 1), (other, "random", 2), (mean, "mean", 1)):
         grow(module, RECORD, rows, seed)  # type: ignore[arg-type]
-    drawn = [one.get_input_embeddings().weight[OLD:] for one in (first, again, other)]
+    drawn = [rows_of(one.get_input_embeddings())[OLD:] for one in (first, again, other)]
     assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[0], drawn[2])
-    assert not torch.equal(drawn[0], first.get_output_embeddings().weight[OLD:])
-    table = mean.get_input_embeddings().weight
+    assert not torch.equal(drawn[0], rows_of(first.get_output_embeddings())[OLD:])
+    table = rows_of(mean.get_input_embeddings())
     assert torch.equal(table[OLD:], table[:OLD].mean(0, keepdim=True).expand(3, -1))
 
 
