@@ -19,6 +19,7 @@ from ticlm.platform.models.folder_files import ADAPTERS, CONFIG
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.written.places import uri_of
+from ticlm.platform.tasks.base import Task
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus, SplitManifest
@@ -161,6 +162,21 @@ def examples(name: str, store: Store | None, last_visible_period: str | None = N
     uri = uri_of(name, store, paths.examples)
     assert uri is not None
     return Examples.open(uri, last_visible_period)
+
+
+def of_task(task: Task, own: Corpus, store: Store | None) -> Corpus | Examples:
+    """Return the data that a task reads instead of the study's `own` corpus, as a view that ends where that ends.
+
+    Raises InputError if they are not there, do not fit the study's corpus, or cannot be asked what the task asks.
+    """
+    assert task.data_source is not None
+    found: Corpus | Examples
+    if task.reads == "examples":
+        found = examples(task.data_source, store, own.last_visible_period)
+    else:
+        found = other(task.data_source, own, store, f"evaluations.{task.name}")
+    task.check(found)
+    return found
 
 
 def either(name: str, store: Store) -> Corpus | Examples:
