@@ -22,6 +22,7 @@ from ticlm.datasets.corpus import dedup_plan, shards, tokenize
 from ticlm.datasets.corpus import merge as merging
 from ticlm.datasets.corpus import pack as packing
 from ticlm.datasets.corpus.build_records import BuildRecord
+from ticlm.datasets.corpus.growth.grown import GrownTokenizer
 from ticlm.datasets.corpus.ledger.decided import FILE, Decisions
 from ticlm.datasets.corpus.ledger.history import BuildHistory
 from ticlm.datasets.corpus.ledger.warnings import little_text
@@ -62,9 +63,15 @@ class PeriodsBuild:
             pairs=recipe.parting,
         )
         self.published: TokenizerInfo | None = None
+        self.entries = recipe.tokenizer.vocab_size if isinstance(recipe.tokenizer, TrainedTokenizer) else 0
+        """Entries of the tokenizer that the first period teaches."""
         if isinstance(recipe.tokenizer, PretrainedTokenizer) and not store.exists(INFO):
             self.published = recipe.tokenizer.save(store)  # first of all, as it may not load, nor suit the rows
             recipe.columns(store, self.published)
+        if isinstance(recipe.tokenizer, GrownTokenizer) and not store.exists(INFO):
+            base = recipe.tokenizer.save_base(store)
+            recipe.columns(store, base)
+            self.entries = recipe.tokenizer.vocab_size - base.vocab_size
 
     def build(self, record: BuildRecord, scans: ScanIndex, history: BuildHistory) -> None:
         """Build the periods of a record that are not finished. Of the windows of `history.replayed`, all periods
@@ -207,10 +214,10 @@ class PeriodsBuild:
         return info
 
     def _trained(self, record: BuildRecord, parts: Mapping[str, Sequence[DocumentSpan]]) -> TokenizerInfo:
-        """Train the tokenizer, on the train split of the first period alone."""
-        assert isinstance(self.recipe.tokenizer, TrainedTokenizer)
+        """Train the tokenizer, or let it grow, on the train split of the first period alone."""
+        assert isinstance(self.recipe.tokenizer, TrainedTokenizer | GrownTokenizer)
         first = min(record.periods, key=lambda label: self.recipe.calendar.period(label).start)
-        if line := little_text(self.recipe.tokenizer, first, sum(part.bytes for part in parts[first])):
+        if line := little_text(self.entries, first, sum(part.bytes for part in parts[first])):
             self.progress(f"warning: {line}")
         self.progress(f"training a tokenizer on {first}")
         special = self.recipe.rows.special_tokens

@@ -16,6 +16,7 @@ from ticlm.core.reading.plain import Plain
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
 from ticlm.core.token_rows import Column
+from ticlm.datasets.corpus.growth.grown import GrownTokenizer
 from ticlm.datasets.corpus.pairs.row_makers import PairRows, Parting, SentenceRows
 from ticlm.datasets.corpus.row_makers import PackedTokens, PrefixLM
 from ticlm.datasets.corpus.salient.row_maker import SalientSpans
@@ -167,8 +168,8 @@ class CorpusRecipe(Settings):
     """How repeated text is left out; by default it is kept."""
     held_out: HeldOut = HeldOut()
     """Sets of held-out rows, and how large they are."""
-    tokenizer: Annotated[TrainedTokenizer | PretrainedTokenizer, Field(discriminator="kind")]
-    """The tokenizer: one trained on the first period, or a published one."""
+    tokenizer: Annotated[TrainedTokenizer | PretrainedTokenizer | GrownTokenizer, Field(discriminator="kind")]
+    """The tokenizer: one trained on the first period, a published one, or an older one that grows on it."""
     length: int = Field(gt=0)
     """Targets per row, in tokens; a study on this corpus has the same `length`."""
     rows: AnyRowMaker = PackedTokens()
@@ -206,6 +207,8 @@ class CorpusRecipe(Settings):
             raise ValueError("pairs must stay whole: they take no deduplicate, and no filters but share")
         date_line.check(self.filters, self.documents, self.rows.kind, self.deduplicate)
         bounded = self.periods.last is not None or self.periods.only is not None
+        if isinstance(self.tokenizer, GrownTokenizer) and bounded:
+            self.tokenizer.check_period(self.periods.timeline().labels[0])
         if isinstance(self.documents, SyntheticWorld) and bounded:
             self.documents.check(self.periods.timeline().periods[0])
         if isinstance(self.documents, CrawlDocuments):
@@ -253,7 +256,10 @@ class CorpusRecipe(Settings):
     @property
     def external_inputs(self) -> tuple[str, ...]:
         """Return one line for each thing from outside the timeline that writes, selects or marks text."""
-        lines = (getattr(step, "external_inputs", None) for step in (*self.filters, self.rows, self.documents))
+        lines = (
+            getattr(step, "external_inputs", None)
+            for step in (self.tokenizer, *self.filters, self.rows, self.documents)
+        )
         return tuple(filter(None, lines))
 
     def position(self, label: str) -> int:

@@ -23,6 +23,7 @@ from ticlm.core.corpus import TokenizerInfo
 from ticlm.core.mixture import Split
 from ticlm.core.settings import Settings
 from ticlm.core.store import Store
+from ticlm.datasets.corpus.growth.grown import GrownTokenizer
 from ticlm.datasets.corpus.pairs.row_makers import PARTS, Parting
 from ticlm.datasets.corpus.parts import DocumentSpan, Staged, period_folder, staged
 from ticlm.datasets.corpus.salient import span_files
@@ -142,12 +143,12 @@ def train(
     store: Store,
     folder: str,
     sets: Sets,
-    tokenizer: TrainedTokenizer,
+    tokenizer: TrainedTokenizer | GrownTokenizer,
     special: tuple[str, ...],
     period: str,
     parts: Sequence[DocumentSpan],
 ) -> TokenizerInfo:
-    """Train the corpus's tokenizer on the train texts of a period, with these special tokens."""
+    """Train the corpus's tokenizer, or let it grow, on the train texts of a period, with these special tokens."""
     texts = texts_of(store, folder, sets, parts, "train")
     shown = map(pairs.plain, texts) if sets.pairs else map(plain, texts) if sets.marking else texts
     return tokenizer.train(shown, period, store, special)

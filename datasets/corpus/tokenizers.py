@@ -74,8 +74,8 @@ class TrainedTokenizer(Settings):
             initial_alphabet=alphabet,
             show_progress=False,
         )
-        with _all_cores():
-            tokenizer.train_from_iterator(_upto(self.max_bytes, chain([first], texts)), trainer)
+        with all_cores():
+            tokenizer.train_from_iterator(upto(self.max_bytes, chain([first], texts)), trainer)
         data = tokenizer.to_str(pretty=False).encode()
         config = _CONFIG | ({"pad_token": PAD} if PAD in special else {})
         store.write(f"{paths.TOKENIZER}/tokenizer_config.json", json.dumps(config, indent=1).encode())
@@ -89,7 +89,7 @@ class TrainedTokenizer(Settings):
 
 
 @contextmanager
-def _all_cores() -> Iterator[None]:
+def all_cores() -> Iterator[None]:
     """Let the tokenizers library use all cores in the block, and none but the caller's after it.
 
     Its threads stay, asleep. It warns of them in a forked process only where the variable is not set.
@@ -203,7 +203,8 @@ def ids_of(store: Store, tokens: Sequence[str], name: str) -> tuple[int, ...]:
     return tuple(known[token] for token in tokens)
 
 
-def _upto(size: int, texts: Iterable[str]) -> Iterator[str]:
+def upto(size: int, texts: Iterable[str]) -> Iterator[str]:
+    """Yield texts until they have this many bytes."""
     for text in texts:
         yield text
         size -= len(text.encode())

@@ -26,8 +26,8 @@ from ticlm.methods.adapters.places import is_adapter, place
 from ticlm.methods.freezing import Freeze, freeze
 from ticlm.methods.seams import Adapter
 from ticlm.platform.models.build import MAKING
+from ticlm.platform.models.folder_files import ADAPTERS
 
-ADAPTERS = "adapters.json"
 ADAPTER_WEIGHTS = "adapters.safetensors"
 PEFT = "peft"
 # Enough to know a model again. A hash of all numbers would read the whole model once more.

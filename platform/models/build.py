@@ -50,16 +50,19 @@ def _config(model: Model, vocabulary: dict[str, Any], ends: dict[str, Any]) -> P
             return _known(changed.pop("model_type", own), shape, changed, "model.changes")
         case ConfigModel(model_type=model_type, config=text):
             return _known(model_type, {**vocabulary, **ends}, json.loads(text), "model.config")
-        case FolderModel(path=path):
+        case FolderModel(path=path, grow=grow):
             store = Store(model.folder)
             folder_files.check(store)
             with tempfile.TemporaryDirectory(prefix="ticlm-config-") as folder:
                 Path(folder, "config.json").write_bytes(store.read("config.json"))
                 try:
-                    return AutoConfig.from_pretrained(folder, trust_remote_code=False)
+                    found = AutoConfig.from_pretrained(folder, trust_remote_code=False)
                 except Exception as error:  # it names the temporary folder
                     said = " ".join(str(error).split()).replace(folder, path.rstrip("/"))
                     raise InputError(f"model.path: {said[:300]}") from None
+            if grow:
+                found.vocab_size = max(found.vocab_size, vocabulary["vocab_size"])
+            return found
 
 
 def _known(model_type: str, shape: dict[str, Any], changes: dict[str, Any], where: str) -> PretrainedConfig:

@@ -12,7 +12,7 @@ from ticlm.methods.objectives import AnyObjective
 from ticlm.platform.models import config_bounds
 from ticlm.platform.models.settings import folder_objective
 
-CONFIG, OBJECTIVE = "config.json", "objective.json"
+CONFIG, OBJECTIVE, ADAPTERS = "config.json", "objective.json", "adapters.json"
 INDEX = (".safetensors.index.json", ".bin.index.json")
 LONGEST_HEADER = 100_000_000
 """Bytes of a header at most; safetensors has the same limit."""

@@ -88,6 +88,12 @@ class FolderModel(Imported):
     """Weights to start from. With `initial.budget: 0` they are the initial checkpoint itself, of the period `as_of`."""
 
     kind: Literal["folder"] = "folder"
+    grow: Literal["parts", "mean", "random"] | None = None
+    """Give the model rows for the new tokens of the corpus's tokenizer, which grew from the model's: the mean of the
+    rows of a token's `parts`; or, to compare with, the `mean` of all rows, or `random` rows like these."""
+
+    def without_meaning(self) -> frozenset[str]:
+        return super().without_meaning() | (frozenset() if self.grow else {"grow"})
 
 
 def _model_kind(value: Any) -> str:

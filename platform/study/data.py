@@ -12,11 +12,14 @@ from ticlm.core.reading.near import hint
 from ticlm.core.row_columns import TOKENS, check_columns
 from ticlm.core.settings import build_command
 from ticlm.core.store import Store
+from ticlm.core.vocabulary import growth
 from ticlm.methods.corpora import FurtherCorpus
 from ticlm.methods.method import Continual
+from ticlm.platform.models.folder_files import ADAPTERS, CONFIG
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.settings import Study
 from ticlm.platform.study.written.places import uri_of
+from ticlm.platform.tasks.base import Task
 
 if TYPE_CHECKING:
     from ticlm.core.corpus import Corpus, SplitManifest
@@ -168,6 +171,21 @@ def examples(name: str, store: Store | None, last_visible_period: str | None = N
     return Examples.open(uri, last_visible_period)
 
 
+def of_task(task: Task, own: Corpus, store: Store | None) -> Corpus | Examples:
+    """Return the data that a task reads instead of the study's `own` corpus, as a view that ends where that ends.
+
+    Raises InputError if they are not there, do not fit the study's corpus, or cannot be asked what the task asks.
+    """
+    assert task.data_source is not None
+    found: Corpus | Examples
+    if task.reads == "examples":
+        found = examples(task.data_source, store, own.last_visible_period)
+    else:
+        found = other(task.data_source, own, store, f"evaluations.{task.name}")
+    task.check(found)
+    return found
+
+
 def either(name: str, store: Store) -> Corpus | Examples:
     """Return the corpus or the examples of this name. Raises InputError if there is neither."""
     from ticlm.core.corpus import Corpus
@@ -197,6 +215,9 @@ def check(study: Study, corpus: Corpus) -> None:
         if manifest is not None and manifest.period != period:
             raise InputError(f"period {period.label} spans other days in corpus {corpus.info.id}")
     _check_tokenizer(study, corpus)
+    for task in study.evaluations:
+        if task.reads == "corpus" and task.data_source is None:
+            task.check(corpus)
 
 
 def _check_tokenizer(study: Study, corpus: Corpus) -> None:
@@ -208,10 +229,38 @@ def _check_tokenizer(study: Study, corpus: Corpus) -> None:
             f"{corpus.store.uri(paths.tokenizer_file())}: not the tokenizer that cut the corpus; copy it from the "
             f"model folder of a finished round, or remove {corpus.store.uri()} and build it again with ticlm data build"
         )
-    if isinstance(study.model, FolderModel):
+    if isinstance(study.model, FolderModel) and study.model.grow:
+        _check_growth(study.model, corpus)
+    elif isinstance(study.model, FolderModel):
         folder = Store(study.model.folder)
         if folder.exists("tokenizer.json") and folder.sha256("tokenizer.json") != corpus.info.tokenizer.sha256:
             raise InputError(
-                f"model.path {study.model.path} has another tokenizer than corpus {corpus.info.id}; build the corpus "
-                f"with tokenizer: {{kind: pretrained, name: {study.model.path}, as_of: {study.model.as_of}}}"
+                f"model.path {study.model.path} has another tokenizer than corpus {corpus.info.id}"
+                + _remedy(study.model, corpus, folder.sha256("tokenizer.json"))
             )
+
+
+def _remedy(model: FolderModel, corpus: Corpus, sha256: str) -> str:
+    """Return what to do where a model has another tokenizer, with this hash, than the corpus."""
+    record = growth.read(corpus.store)
+    if record is not None and record.base_sha256 == sha256:
+        return ", which grew from it; give the model rows for the new tokens with model: {…, grow: parts}"
+    return f"; build the corpus with tokenizer: {{kind: pretrained, name: {model.path}, as_of: {model.as_of}}}"
+
+
+def _check_growth(model: FolderModel, corpus: Corpus) -> None:
+    """Raise InputError if a model that is to grow has not the tokenizer that the corpus's grew from."""
+    record, folder, where = growth.read(corpus.store), Store(model.folder), f"model.grow: {model.path}"
+    if record is None:
+        raise InputError(f"model.grow: the tokenizer of corpus {corpus.info.id} did not grow from another one")
+    if not folder.exists(CONFIG):
+        return  # not there yet, or no model: whoever loads it says so
+    if not folder.exists("tokenizer.json"):
+        raise InputError(f"{where} has no tokenizer.json; put that of {record.base} there, if it is the model's")
+    own = folder.sha256("tokenizer.json")
+    if own == corpus.info.tokenizer.sha256:
+        raise InputError(f"{where} has the tokenizer of corpus {corpus.info.id} already; leave grow out")
+    if own != record.base_sha256:
+        raise InputError(f"{where} has not the tokenizer that the one of corpus {corpus.info.id} grew from")
+    if folder.exists(ADAPTERS):
+        raise InputError(f"{where} has adapters, which were made for its old rows; start from a model without any")

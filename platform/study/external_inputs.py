@@ -5,6 +5,7 @@ from __future__ import annotations
 from ticlm.core import paths
 from ticlm.core.errors import InputError
 from ticlm.core.remote.credentials import without_credentials
+from ticlm.core.vocabulary import growth
 from ticlm.methods.method import OracleSeries
 from ticlm.platform.models.settings import FolderModel
 from ticlm.platform.study.plan import Plan
@@ -23,7 +24,9 @@ def external_inputs(plan: Plan) -> list[str]:
     if plan.corpus is not None:
         lines += dict.fromkeys(line for task in plan.study.evaluations for line in _of_examples(plan, task))
     if isinstance(plan.study.model, FolderModel):
-        lines.append(f"initial model {plan.study.model.path}, as of {plan.study.model.as_of}")
+        new = growth.read(plan.corpus.store) if plan.study.model.grow and plan.corpus is not None else None
+        grown = f", grown by {new.new:,} tokens ({plan.study.model.grow})" if new is not None else ""
+        lines.append(f"initial model {plan.study.model.path}{grown}, as of {plan.study.model.as_of}")
     for series in (m for m in plan.study.methods if isinstance(m, OracleSeries)):
         lines += [f"{series.name} {model.path}, as of {model.as_of}" for model in series.models]
     outside = ((name, old) for name, old in plan.study.old_corpora if old.as_of is not None)

@@ -35,14 +35,14 @@ def check(plan: Plan) -> None:
     for series in (method for method in study.methods if isinstance(method, OracleSeries)):
         for model in series.models:
             folder = FolderModel(**model.model_dump())
-            build.config(folder, tokens)
             _check_tokenizer(plan, series.name, folder)
+            build.config(folder, tokens)
             _check_shapes(plan, folder)
     penalties = dict.fromkeys(p for method in study.methods for p in getattr(method, "penalties", ()))
     for penalty in penalties:
         for name, imported in penalty.imported.items():
             folder = FolderModel(**imported.model_dump())
-            made = build.config(folder, tokens)
+            made = build.config(folder, 0)  # a smaller vocabulary than the tokenizer's is told below, with its name
             if made.vocab_size != student.vocab_size:
                 raise InputError(
                     f"{name} {imported.path} has a vocabulary of {made.vocab_size}, the model one of "

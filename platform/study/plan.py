@@ -222,11 +222,7 @@ class Plan:
             return self.corpus
         key = (task.data_source, task.reads)
         if key not in self._data_sources:
-            self._data_sources[key] = (
-                corpora.examples(task.data_source, self.store, self.study.last_visible_period)
-                if task.reads == "examples"
-                else corpora.other(task.data_source, self.corpus, self.store, f"evaluations.{task.name}")
-            )
+            self._data_sources[key] = corpora.of_task(task, self.corpus, self.store)
         return self._data_sources[key]
 
     def epochs(self) -> Iterator[tuple[str, Source, float]]:

@@ -254,6 +254,9 @@ class Task(Settings):
         data: for example without the place of its data."""
         return self
 
+    def check(self, data: Data) -> None:
+        """Raise InputError if the task cannot be asked of this data, whatever the model is."""
+
     def tokens_read(self, data: Data, label: str) -> int | None:
         """Return how many tokens a checkpoint reads for the cell of a label; None if only scoring it tells."""
         return None

@@ -79,9 +79,20 @@ class DocumentPerplexity(ReadingTask):
     kind: Literal["document-perplexity"] = "document-perplexity"
     keeps_losses: bool = False
     """Whether the loss of each text is kept beside the means: two models are then compared text by text."""
+    compare: Literal["nll", "bits-per-byte"] = "nll"
+    """The number by which models are compared: nats per token, or `bits-per-byte`, by which models with different
+    tokenizers can be compared. Both are always there."""
 
     def without_meaning(self) -> frozenset[str]:
-        return super().without_meaning() | (frozenset() if self.keeps_losses else {"keeps_losses"})
+        unset = {"keeps_losses": self.keeps_losses, "compare": self.compare != "nll"}
+        return super().without_meaning() | {name for name, is_set in unset.items() if not is_set}
+
+    def identity_at(self, label: str) -> Task:
+        return super().identity_at(label).model_copy(update={"compare": "nll"})  # the measurements are the same
+
+    @property
+    def metric(self) -> str:  # type: ignore[override]  # a class attribute of other tasks
+        return self.compare
 
     @property
     def keeps_predictions(self) -> bool:

@@ -19,7 +19,7 @@ from ticlm.core.integrity.records import Attempt, read_record
 from ticlm.core.reading import own_faults
 from ticlm.core.store import Store
 from ticlm.core.token_rows import Tokens
-from ticlm.platform.models import adapter_stack, build, folders, memory, sharding
+from ticlm.platform.models import adapter_stack, build, folders, growth, memory, sharding
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.study.identity import content
 from ticlm.platform.study.stored_rounds import published
@@ -198,7 +198,7 @@ class _Chain:
                 return folders.load(folder)
         if recipe.model.kind == "folder":
             with Store(recipe.model.folder).local("") as folder:
-                return folders.load(folder, recipe.objective)
+                return growth.load(folder, recipe.objective, recipe.model.grow, work.tokenizer, recipe.seed)
         made = build.config(recipe.model, work.vocab_size, work.end_of_text)
         return build.scratch(made, recipe.objective, recipe.seed, recipe.model.initialisation)
 

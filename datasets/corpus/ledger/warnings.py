@@ -8,7 +8,6 @@ from datetime import timedelta
 from ticlm.core.periods import Calendar, Period
 from ticlm.datasets.corpus.build_records import REWRITTEN, BuildPlan, BuildRecord
 from ticlm.datasets.corpus.ledger.history import BuildHistory
-from ticlm.datasets.corpus.tokenizers import TrainedTokenizer
 
 LITTLE_TEXT = 50
 """Bytes of text for each entry of a tokenizer's vocabulary, below which it is said to have learned from little."""
@@ -53,12 +52,12 @@ def out_of_reach(history: BuildHistory) -> Iterator[str]:
         yield f"{label} was built and is not there any more; set periods.last to {until} to build it again"
 
 
-def little_text(settings: TrainedTokenizer, period: str, size: int) -> str | None:
-    """Return a line if a tokenizer has few bytes of text to learn from; else None."""
-    if size >= LITTLE_TEXT * settings.vocab_size:
+def little_text(entries: int, period: str, size: int) -> str | None:
+    """Return a line if a tokenizer has few bytes of text to learn this many entries from; else None."""
+    if size >= LITTLE_TEXT * entries:
         return None
     return (
-        f"the tokenizer learns {settings.vocab_size:,} entries from {size:,} bytes of text, all that {period} has; "
+        f"the tokenizer learns {entries:,} entries from {size:,} bytes of text, all that {period} has; "
         f"pool more months in periods.initial, or set a smaller tokenizer.vocab_size"
     )
 

@@ -73,7 +73,9 @@ def test_a_packaged_study_has_its_files_name_a_plan_and_a_cost_without_data(name
     assert found["total"]["rounds"] == len(plan.tree.rounds) > 0
     if plan.study.model.kind != "folder":  # a published folder is sized with its corpus, whose tokenizer is its own
         assert min(found["cost"][key] for key in ("parameters", "flops", "gpu_hours", "weights_bytes")) > 0
-        published = sum(spec.sample is None for spec in plan.tree.rounds.values())  # rows that are chosen are no weights
+        published = sum(
+            spec.sample is None for spec in plan.tree.rounds.values()
+        )  # rows that are chosen are no weights
         weights = 4 * found["parameters"] * published
         inside = 4 * found["parameters"] * (found["cost"]["inside_models"] or 0)
         assert found["total"]["disk_bytes"] == weights == found["cost"]["weights_bytes"] - inside

@@ -1,0 +1,246 @@
+"""Experiment on a tokenizer that grows: half of a timeline with the tokenizer of its beginning, then both ways.
+
+    python -m benchmarks.experiments.grown_tokenizer ROOT --pilot                        # shows that it works
+    python -m benchmarks.experiments.grown_tokenizer ROOT                                # a synthetic world
+    python -m benchmarks.experiments.grown_tokenizer ROOT --posts ../shared/data/monthly # real posts
+
+First models are trained on the first half of a timeline, with a tokenizer of its first period. Then each goes on,
+month after month, on the same documents: with the old tokenizer, and with one that learned an eighth more pieces on
+the newest periods of the first half, whose rows begin as the mean of their parts, as the mean of all rows, or at
+random. All are compared in bits per byte on the same held-out documents. The errors are over evaluated periods, and
+over first models where there are several. All arms have one learning rate, so a difference of rates is part of what
+is compared. All steps continue where they were interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from benchmarks.experiments.commands import ticlm
+
+from ticlm.core.corpus import Corpus
+from ticlm.platform.cli.options import plan_of
+from ticlm.platform.results.of_plan import study_result
+from ticlm.platform.study.plan import Plan
+from ticlm.platform.study.stored_rounds import published
+
+ARMS = {"old": None, "parts": "parts", "mean": "mean", "random": "random"}
+"""Arm -> how the rows of new tokens begin; the old tokenizer has none."""
+TASK = "texts@1"
+MEANS = ("before", "Bwd.", "ID", "Fwd.")
+
+
+@dataclass(frozen=True)
+class World:
+    """Two halves of a timeline and the sizes of its models. `newest` are the last periods of the first half, as one:
+    new pieces are learned on them, and the second half begins with them."""
+
+    recipe: dict[str, Any]
+    first: dict[str, Any]
+    newest: str
+    last: str
+    vocabulary: int
+    new: int
+    steps: int
+    rate: float
+    documents: int = 100
+
+    @property
+    def second(self) -> dict[str, Any]:
+        return self.first | {"initial": self.newest, "last": self.last}
+
+    @property
+    def as_of(self) -> str:
+        return self.newest.replace("..", "-")
+
+
+def worlds(posts: Path | None, pilot: bool) -> tuple[str, World]:
+    """Return the name of the world that is asked for, and the world."""
+    months = {"initial": "202301", "step": "month"}
+    text = {"kind": "synthetic", "drift": 0.5, "changing": 0.05}
+    split = {"splits": {"eval": 0.15, "tune": 0.05}, "by_source": False}
+    if pilot:
+        small = {"extends": "synthetic", "documents": text | {"initial_documents": 200, "documents_per_month": 40}}
+        first = months | {"last": "202303"}
+        return "pilot", World(small | split, first, "202302..202303", "202305", 512, 64, 60, 1e-2, 12)
+    if posts is None:
+        world = {"extends": "synthetic", "documents": text}
+        first = months | {"last": "202312"}
+        return "world", World(world | split, first, "202310..202312", "202412", 512, 64, 1600, 1e-2)
+    recipe = {"extends": "monthly", "documents": {"paths": [f"{posts.resolve()}/*.jsonl.gz"]}, "by_source": False}
+    first = {"initial": "201305..201512", "step": "quarter", "last": "201912"}
+    return "posts", World(recipe, first, "201901..201912", "202406", 1024, 128, 4000, 1e-2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--posts", type=Path, help="a folder of dated posts instead of the synthetic world")
+    parser.add_argument("--models", type=int, default=3, help="first models")
+    parser.add_argument("--pilot", action="store_true", help="a world of minutes, with one first model")
+    options = parser.parse_args()
+    name, world = worlds(options.posts, options.pilot)
+    models = 1 if options.pilot else options.models
+    root = options.root.resolve()
+    root.mkdir(parents=True, exist_ok=True)
+    build(root, name, world)
+    tables = {arm: list[pd.DataFrame]() for arm in ARMS}
+    costs = {arm: list[tuple[float, float]]() for arm in ARMS}
+    for number, folder in enumerate(first_models(root, name, world, models)):
+        for arm in ARMS:
+            plan = run(root, f"{name}-{arm}-{number}", second_study(name, world, arm, folder, number))
+            result = study_result(plan)
+            cells = result.cells[(result.cells["task"] == TASK) & (result.cells["metric"] == "bits-per-byte")]
+            tables[arm].append(cells[cells["method"] != "frozen"])
+            spent = result.costs[result.costs["method"] == "replay-half"].iloc[-1]
+            costs[arm].append((float(spent["tokens"]), float(spent["flops"])))
+    report(root, name, world, tables, costs)
+
+
+def written(path: Path, content: dict[str, Any]) -> Path:
+    path.write_text(json.dumps(content, indent=1))  # which is YAML too
+    return path
+
+
+def build(root: Path, name: str, world: World) -> None:
+    """Build the corpora of both halves, the second one with each tokenizer, and the held-out documents."""
+    old = {"kind": "pretrained", "name": f"{name}-first@1", "as_of": world.first["initial"].replace("..", "-")}
+    base = {key: value for key, value in old.items() if key != "kind"}
+    grown = {"kind": "grown", "base": base, "vocab_size": world.vocabulary + world.new}
+    trained = {"kind": "train", "vocab_size": world.vocabulary}
+    corpora = {"first": (world.first, trained), "old": (world.second, old), "grown": (world.second, grown)}
+    for half, (periods, tokenizer) in corpora.items():
+        recipe = world.recipe | {"name": f"{name}-{half}", "periods": periods, "tokenizer": tokenizer}
+        ticlm("data", "build", written(root / f"{name}-{half}-recipe.yaml", recipe), root=root, quiet=True)
+    texts = {"kind": "held-out-documents", "corpus": f"{name}-old@1", "documents": world.documents}
+    held = {"name": f"{name}-texts", "version": 1, "examples": texts}
+    ticlm("data", "build", written(root / f"{name}-texts-recipe.yaml", held), root=root, quiet=True)
+
+
+def common(name: str, world: World, corpus: str, periods: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "corpus": corpus,
+        "periods": periods,
+        "batch_rows": 4,
+        "length": 128,
+        "continual_tokens": {"epochs": 1},  # the same documents, whatever their number of tokens
+        "reference": "raw",
+        "resources": {"trainer": "process", "device": "cpu", "chains": 1},
+    }
+
+
+def method(world: World, seeds: list[int]) -> dict[str, Any]:
+    schedule = {"max_rate": world.rate, "end_rate": 1e-4, "warmup_steps": 5}
+    return {"base": "replay-half", "seeds": seeds, "schedule": schedule}
+
+
+def first_models(root: Path, name: str, world: World, models: int) -> list[str]:
+    """Train the first half from several first models, and return the folder of the last model of each."""
+    schedule = {"kind": "cosine", "max_rate": 3 * world.rate, "end_rate": 1e-4, "warmup_steps": 20}
+    seeds = list(range(models))
+    labels = [world.first["last"]]
+    study = common(f"{name}-first", world, f"{name}-first@1", world.first) | {
+        "model": {"kind": "preset", "name": "tiny", "changes": {"hidden_size": 32, "intermediate_size": 96}},
+        "initial": {
+            "budget": {"steps": world.steps},
+            "schedule": schedule,
+            "seed": seeds if models > 1 else 0,
+        },
+        "methods": [method(world, seeds)],
+        "evaluations": [{"kind": "perplexity", "max_rows": 8}],
+        "evaluate": {"checkpoints": labels, "periods": labels} if world.first["step"] == "month" else {},
+    }
+    plan = run(root, f"{name}-first", study)
+    assert plan.store is not None
+    return [str(root / published(plan.store, plan.ids[list(one.rounds.values())[-1]])) for one in plan.tree.runs]
+
+
+def second_study(name: str, world: World, arm: str, folder: str, number: int) -> dict[str, Any]:
+    model = {"kind": "folder", "path": folder, "as_of": world.as_of}
+    corpus = f"{name}-{'old' if ARMS[arm] is None else 'grown'}@1"
+    return common(f"{name}-{arm}-{number}", world, corpus, world.second) | {
+        "model": model if ARMS[arm] is None else model | {"grow": ARMS[arm]},
+        "initial": {"budget": 0, "seed": number},
+        "methods": [method(world, [number])],
+        "evaluations": [
+            {"kind": "document-perplexity", "name": "texts", "examples": f"{name}-texts@1", "compare": "bits-per-byte"},
+        ],
+    }
+
+
+def run(root: Path, name: str, study: dict[str, Any]) -> Plan:
+    path = written(root / f"{name}.yaml", study)
+    ticlm("run", path, root=root, quiet=True)
+    return plan_of(str(path), str(root), None)
+
+
+def report(
+    root: Path,
+    name: str,
+    world: World,
+    tables: dict[str, list[pd.DataFrame]],
+    costs: dict[str, list[tuple[float, float]]],
+) -> None:
+    """Print bits per byte of each arm, its difference from the old tokenizer, and what it cost."""
+    for half in ("old", "grown"):
+        corpus = Corpus.open(str(root / f"corpora/{name}-{half}@1"))
+        splits = [period.splits["train"] for period in corpus.periods.values()]
+        size, tokens = sum(one.bytes for one in splits), sum(one.tokens for one in splits)
+        print(
+            f"{half}: {corpus.info.tokenizer.vocab_size:,} tokens in all, {tokens / size:.4f} tokens per byte of train"
+        )
+    print(f"\nbits per byte on held-out documents, {len(tables['old'])} first models; ± periods ± first models")
+    print(f"{'arm':8}{'':4}" + "".join(f"{heading:>26}" for heading in MEANS) + f"{'tokens':>14}{'FLOPs':>12}")
+    old = means(tables["old"], world.as_of)
+    for arm, frames in tables.items():
+        mine = means(frames, world.as_of)
+        tokens, flops = np.mean(costs[arm], 0)
+        print(
+            f"{arm:12}"
+            + "".join(f"{np.nanmean(mine[one]):>26.4f}" for one in MEANS)
+            + f"{tokens:>14,.0f}{flops:>12.3g}"
+        )
+        if arm != "old":
+            print(f"{'  − old':12}" + "".join(f"{difference(mine[one] - old[one]):>26}" for one in MEANS))
+
+
+def means(frames: list[pd.DataFrame], start: str) -> dict[str, np.ndarray]:
+    """Return, for each mean, float64[first models, periods]: of each evaluated period, the mean over checkpoints that
+    count (later ones for Bwd., its own for ID, earlier ones for Fwd.; `before` is the first checkpoint, untrained)."""
+    found: dict[str, list[np.ndarray]] = {one: [] for one in MEANS}
+    for frame in frames:
+        table = frame[frame["source"] == ""].pivot_table(index="trained", columns="evaluated", values="value")
+        labels = sorted(table.columns)
+        values = table.reindex(index=labels, columns=labels).to_numpy()
+        trained, at = np.meshgrid(range(len(labels)), range(len(labels)), indexing="ij")
+        after = trained > labels.index(start)
+        masks = (
+            trained == labels.index(start),
+            after & (at < trained),
+            after & (at == trained),
+            after & (at > trained),
+        )
+        for one, mask in zip(MEANS, masks, strict=True):
+            with np.errstate(invalid="ignore"):
+                found[one].append(np.nansum(np.where(mask, values, np.nan), 0) / (mask & ~np.isnan(values)).sum(0))
+    return {one: np.stack(values) for one, values in found.items()}
+
+
+def difference(apart: np.ndarray) -> str:
+    """Return the mean of differences float64[models, periods], with its errors over periods and over first models."""
+    by_period, by_model = np.nanmean(apart, 0), np.nanmean(apart, 1)
+    by_period = by_period[~np.isnan(by_period)]
+    over = by_period.std(ddof=1) / np.sqrt(len(by_period)) if len(by_period) > 1 else np.nan
+    several = f" ± {by_model.std(ddof=1) / np.sqrt(len(by_model)):.4f}" if len(by_model) > 1 else ""
+    return f"{np.nanmean(apart):+.4f} ± {over:.4f}{several}"
+
+
+if __name__ == "__main__":
+    main()
