@@ -75,7 +75,7 @@ def average(store: Store, parts: Sequence[tuple[str, float]], target: Path) -> N
             for tensor in sorted(entries, key=lambda name: entries[name].start):
                 key = (_subfolder(name), tensor)
                 _write_mean(opened, store, [(tensors[key], weight) for _, tensors, weight in found])
-    if (target / adapter_stack.ADAPTERS).exists():  # it names the weights below the adapters by their digest
+    if (target / folder_files.ADAPTERS).exists():  # it names the weights below the adapters by their digest
         adapter_stack.renew(target, folders.without_adapters(target))
 
 

@@ -30,7 +30,7 @@ def load(folder: Path, objective: AnyObjective, rows: NewRows | None, tokenizer:
     if rows is not None:
         record = growth.read(Store(tokenizer), "")
         assert record is not None, "plans refuse to grow a model for a tokenizer that did not grow"
-        grow(module, record, rows, seed)  # type: ignore[arg-type]  # transformers' own, as the folder's is
+        grow(module, record, rows, seed)
     return module
 
 

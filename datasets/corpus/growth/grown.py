@@ -109,7 +109,7 @@ class GrownTokenizer(Settings):
         learned = merges.learn(words, names, base.vocab_size, self.vocab_size - base.vocab_size, self.min_count, added)
         if not learned:
             raise InputError(f"tokenizer: no two pieces stand side by side {self.min_count} times in {period}")
-        parts, counts = merges.parts(learned), tuple(one.count for one in learned)
+        parts, counts = merges.parts(learned), tuple(one.places for one in learned)
         new = extended(data, names, learned)
         _check_ids(old, Tokenizer.from_str(new.decode()), learned)
         for name in SLOW_FILES:

@@ -13,12 +13,12 @@ Pair = tuple[int, int]
 
 
 class Merge(NamedTuple):
-    """Two pieces that become one: their ids, the id of the new piece, and how often they stood side by side then."""
+    """Two pieces that become one: their ids, the id of the new piece, and at how many places they stood."""
 
     left: int
     right: int
     piece: int
-    count: int
+    places: int
 
 
 def learn(

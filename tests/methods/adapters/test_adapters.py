@@ -21,7 +21,7 @@ from ticlm.methods.adapters.modular import Modular
 from ticlm.methods.freezing import FirstLayers, Freeze, freeze
 from ticlm.methods.objectives import AnyObjective, Causal, Seq2Seq
 from ticlm.methods.seams import Adapter
-from ticlm.platform.models import adapter_stack, build, folders
+from ticlm.platform.models import adapter_stack, build, folder_files, folders
 from ticlm.platform.models.settings import ConfigModel, Model, PresetModel
 
 SMALL_MODULAR = Modular(width=16, layers=1, heads=2, head_width=8, inner=32)
@@ -335,7 +335,7 @@ def test_adapters_beside_other_weights_are_refused_in_one_line(tmp_path: Path) -
     for seed, folder in ((0, tmp_path / "mine"), (1, tmp_path / "other")):
         module = adapted("tiny", [LoRA()], seed)
         folders.publish(module.state_dict(), module.config, Causal(), module.ticlm_adapters, folder)
-    for name in (adapter_stack.ADAPTERS, adapter_stack.ADAPTER_WEIGHTS):
+    for name in (folder_files.ADAPTERS, adapter_stack.ADAPTER_WEIGHTS):
         (tmp_path / "other" / name).write_bytes((tmp_path / "mine" / name).read_bytes())
     with pytest.raises(InputError, match=r"these adapters were trained on other weights than those beside them$"):
         folders.load(tmp_path / "other")

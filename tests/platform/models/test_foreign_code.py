@@ -15,7 +15,7 @@ from ticlm.core.errors import InputError
 from ticlm.core.store import Store
 from ticlm.methods.objectives import Causal
 from ticlm.platform.eval import model_folder
-from ticlm.platform.models import adapter_stack, build, folders
+from ticlm.platform.models import build, folder_files, folders
 from ticlm.platform.models.settings import FolderModel, PresetModel
 
 SMALL = PresetModel(name="tiny", changes='{"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}')
@@ -33,7 +33,7 @@ def test_a_folder_of_adapters_imports_no_module_that_it_names(model: Path, monke
     (model / "planted_module.py").write_text(LEAVES_A_TRACE)
     monkeypatch.syspath_prepend(str(model))
     entry = {"type": "Planted", "module": "planted_module", "settings": {}}
-    (model / adapter_stack.ADAPTERS).write_text(json.dumps({"base": "", "stack": [entry]}))
+    (model / folder_files.ADAPTERS).write_text(json.dumps({"base": "", "stack": [entry]}))
     with pytest.raises(InputError, match="no adapter is called Planted; known are "):
         folders.load(model)
     assert not (model / "ran").exists()
@@ -119,8 +119,8 @@ def test_files_of_a_root_can_be_read_by_whom_the_umask_lets(tmp_path: Path) -> N
     ],
 )
 def test_damaged_adapters_are_refused_in_one_line(model: Path, text: str) -> None:
-    (model / adapter_stack.ADAPTERS).write_text(text)
-    with pytest.raises(InputError, match=f"{adapter_stack.ADAPTERS} is damaged: ") as caught:
+    (model / folder_files.ADAPTERS).write_text(text)
+    with pytest.raises(InputError, match=f"{folder_files.ADAPTERS} is damaged: ") as caught:
         folders.load(model)
     assert "\n" not in str(caught.value)
 

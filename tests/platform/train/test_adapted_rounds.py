@@ -26,7 +26,7 @@ from ticlm.methods.lwf import LwF
 from ticlm.methods.method import Continual
 from ticlm.methods.schedules import WarmupCosine
 from ticlm.methods.seams import Adapter
-from ticlm.platform.models import adapter_stack, folders, sharding
+from ticlm.platform.models import adapter_stack, folder_files, folders, sharding
 from ticlm.platform.models.settings import Precision
 from ticlm.platform.models.sharding import Workers
 from ticlm.platform.run import driver
@@ -98,7 +98,7 @@ def test_frozen_weights_lie_on_a_disk_once(toy_root: Path, toy_study: MakeStudy)
     rounds = made.tree.runs[0].rounds.values()
     files = [toy_root / published(Store(toy_root), made.ids[key]) / "model.safetensors" for key in rounds]
     assert len({file.stat().st_ino for file in files}) == 1 and not list(toy_root.rglob(".*link"))
-    assert len({(file.parent / adapter_stack.ADAPTERS).exists() for file in files}) == 2
+    assert len({(file.parent / folder_files.ADAPTERS).exists() for file in files}) == 2
 
 
 def test_one_more_month_of_a_run_goes_on_with_its_adapter(toy_root: Path, toy_study: MakeStudy) -> None:
