@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -221,8 +222,10 @@ def test_what_cannot_grow_is_refused_in_a_line(base: Path, changes: dict[str, An
     assert line in str(refused.value) and "\n" not in str(refused.value)
 
 
-def test_a_damaged_record_of_new_tokens_is_named(grown: Path, tmp_path: Path) -> None:
+def test_a_damaged_record_of_new_tokens_is_named_and_copied_from_another_folder(grown: Path, tmp_path: Path) -> None:
     data = (grown / "tokenizer/grown.json").read_text()
     Store(tmp_path).write("tokenizer/grown.json", data.replace('"202301"', '"202302"').encode())
-    with pytest.raises(InputError, match="is damaged"):
+    with pytest.raises(InputError, match="is damaged.* copy it from the model folder"):
         growth.read(Store(tmp_path))
+    shutil.copy(grown / "tokenizer/grown.json", tmp_path / "tokenizer/grown.json")
+    assert growth.read(Store(tmp_path)) == growth.read(Store(grown))

@@ -81,6 +81,13 @@ TABLE = {
     ),
     "{}: not the tokenizer that cut the corpus; copy it from the model folder of a finished round, or remove {} and "
     "build it again with ticlm data build": f"{HERE}::test_a_tokenizer_is_copied_from_a_finished_round",
+    "copy it from the model folder of a finished round, or build the corpus again": (
+        "tests/datasets/corpus/test_growth.py::test_a_damaged_record_of_new_tokens_is_named_and_copied_from_another_folder"
+    ),
+    "methods.{}.deploy averages models inside {} trained without publishing them, at period {} first: take another "
+    "root, or remove {} to train that round again": (
+        "tests/platform/run/test_step_averages.py::test_rounds_that_were_trained_without_models_inside_are_named"
+    ),
     "{}: no record, though {} {}; run its study again": f"{HERE}::test_a_lost_record_is_made_again",
     "{}: no period there says what it was built from; build the corpus again": BUILD,
     "{}: its recipe has keys that are not known; build the corpus again": BUILD,
