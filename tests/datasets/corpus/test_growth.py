@@ -225,7 +225,7 @@ def test_what_cannot_grow_is_refused_in_a_line(base: Path, changes: dict[str, An
 def test_a_damaged_record_of_new_tokens_is_named_and_copied_from_another_folder(grown: Path, tmp_path: Path) -> None:
     data = (grown / "tokenizer/grown.json").read_text()
     Store(tmp_path).write("tokenizer/grown.json", data.replace('"202301"', '"202302"').encode())
-    with pytest.raises(InputError, match="is damaged.* copy it from the model folder"):
+    with pytest.raises(InputError, match=r"is damaged.* copy it from the model folder"):
         growth.read(Store(tmp_path))
     shutil.copy(grown / "tokenizer/grown.json", tmp_path / "tokenizer/grown.json")
     assert growth.read(Store(tmp_path)) == growth.read(Store(grown))
