@@ -35,6 +35,9 @@ def main() -> None:
     parser.add_argument("--pairs", nargs="*", default=[], metavar="METHOD", help="methods to compare one by one")
     options = parser.parse_args()
     ours, paper = read(options.summary, options.source), table_2(TOKENS[options.tokens])
+    both = ours.index.intersection(paper.index)
+    if lacking := [name for name in options.pairs if name not in both]:
+        parser.error(f"--pairs: {', '.join(lacking)}: not in both tables; those that are: {', '.join(both)}")
     spread = f"{'':8}" if ours["seeds"].max() > 1 else ""
     print(f"{'':18}" + "".join(f"{label + ' here':>12}{spread}{'paper':>9}" for label in HEADINGS.values()))
     for name in ours.index:

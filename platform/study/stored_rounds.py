@@ -10,26 +10,18 @@ from ticlm.core.integrity.records import Record, read_record
 from ticlm.core.store import Store
 
 
-def published(store: Store, round_id: str) -> str:
-    """Return the path of a finished round's model folder, once its files are found to be those of the record.
+def published(store: Store, round_id: str, step: int | None = None) -> str:
+    """Return the path of a finished round's model folder, once its files are found to be those of the record; with a
+    `step`, that of the model which it published after that step, before its end.
 
-    Raises FileNotFoundError if the round has no record, and InputError if a file is damaged.
+    Raises FileNotFoundError if there is no record, and InputError if a file is damaged.
     """
     folder = paths.round_folder(round_id)
+    if step is not None:
+        folder = paths.mid_round_model(folder, step)
     record = read_record(store, folder)
     if record is None:
-        raise FileNotFoundError(f"round {round_id[:12]} has no record")
-    model = paths.model(folder, record.attempt)
-    check_model(store.uri(model))
-    return model
-
-
-def published_inside(store: Store, round_id: str, step: int) -> str:
-    """Return the path of the model that a round published after a step before its end, as `published` does."""
-    folder = paths.mid_round_model(paths.round_folder(round_id), step)
-    record = read_record(store, folder)
-    if record is None:
-        raise FileNotFoundError(f"round {round_id[:12]} has no model of step {step}")
+        raise FileNotFoundError(f"round {round_id[:12]} has no {'record' if step is None else f'model of step {step}'}")
     model = paths.model(folder, record.attempt)
     check_model(store.uri(model))
     return model

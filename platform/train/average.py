@@ -6,10 +6,9 @@ from typing import Any
 
 from ticlm.core import paths
 from ticlm.core.integrity.records import Attempt, read_record
-from ticlm.core.store import Store
 from ticlm.platform.models import averaging
 from ticlm.platform.study.round import Round
-from ticlm.platform.study.stored_rounds import published, published_inside
+from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import ChainWork
 from ticlm.platform.train.maker import this_machine
 from ticlm.platform.train.publish import target, tidy
@@ -25,7 +24,7 @@ def publish_average(work: ChainWork) -> None:
     if read_record(store, folder) is not None:
         return
     attempt = Attempt(store, folder)
-    parts = [(_model(store, work.needed[part.round], part.step), part.weight) for part in spec.average]
+    parts = [(published(store, work.needed[part.round], part.step), part.weight) for part in spec.average]
     with target(store, paths.model(attempt.folder, attempt.name)) as place:
         averaging.average(store, parts, place)
     newest = read_record(store, paths.round_folder(work.needed[spec.average[-1].round]))
@@ -47,11 +46,6 @@ def publish_average(work: ChainWork) -> None:
         }
     )
     tidy(store, folder)
-
-
-def _model(store: Store, round_id: str, step: int | None) -> str:
-    """Return the path of the model of a round, at its end or after one of its steps."""
-    return published(store, round_id) if step is None else published_inside(store, round_id, step)
 
 
 def _parts_told(spec: Round, work: ChainWork) -> dict[str, Any]:

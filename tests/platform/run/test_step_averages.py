@@ -24,7 +24,7 @@ from ticlm.platform.study import plan
 from ticlm.platform.study.identity import weights_of
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Study
-from ticlm.platform.study.stored_rounds import published, published_inside
+from ticlm.platform.study.stored_rounds import published
 from ticlm.platform.study.work import work_of
 from ticlm.platform.train import trainer
 from ticlm.platform.train.average import publish_average
@@ -65,7 +65,7 @@ def test_the_average_is_of_the_models_inside_and_the_end(
     assert found.tree.kind(key) == "average" and found.tree.rounds[trunk].steps == 4
     driver.train(found)
     store, own = Store(str(toy_root)), found.ids[trunk]
-    places = published(store, found.ids[key]), published_inside(store, own, 2), published(store, own)
+    places = published(store, found.ids[key]), published(store, own, 2), published(store, own)
     mean, two, end = (folders.load(Path(toy_root, place)).state_dict() for place in places)
     assert any(not two[name].equal(end[name]) for name in mean)
     for name, value in mean.items():  # weights 1/4 and 1, by their sum
