@@ -235,11 +235,12 @@ def means(frames: list[pd.DataFrame], start: str) -> dict[str, np.ndarray]:
 
 def difference(apart: np.ndarray) -> str:
     """Return the mean of differences float64[models, periods], with its errors over periods and over first models."""
-    by_period, by_model = np.nanmean(apart, 0), np.nanmean(apart, 1)
-    by_period = by_period[~np.isnan(by_period)]
-    over = by_period.std(ddof=1) / np.sqrt(len(by_period)) if len(by_period) > 1 else np.nan
-    several = f" ± {by_model.std(ddof=1) / np.sqrt(len(by_model)):.4f}" if len(by_model) > 1 else ""
-    return f"{np.nanmean(apart):+.4f} ± {over:.4f}{several}"
+    apart = apart[:, ~np.isnan(apart).all(0)]  # periods that this mean has cells of
+    errors = [
+        f" ± {values.std(ddof=1) / np.sqrt(len(values)):.4f}" if len(values) > 1 else " ± –"
+        for values in (np.nanmean(apart, 0), np.nanmean(apart, 1))
+    ]
+    return f"{np.nanmean(apart):+.4f}" + "".join(errors)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from searches import (
     journal,
     rates,
     searched,
+    snapshot_is_whole,
     snapshot_says_terminated,
     table_trials,
 )
@@ -132,11 +133,11 @@ def search_until_two_are_through(address: str, study: str, root: Path) -> None:
     import ray
 
     def die() -> None:
-        while snapshot_says_terminated(root) < 2:
+        while snapshot_says_terminated(root) < 2 or not snapshot_is_whole(root):
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    os.environ["TUNE_GLOBAL_CHECKPOINT_S"] = "0.5"  # how often Tune copies what it knows to the root
+    os.environ["TUNE_GLOBAL_CHECKPOINT_S"] = "1"  # how often Tune copies what it knows to the root
     ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     threading.Thread(target=die, daemon=True).start()
     with table_trials():
