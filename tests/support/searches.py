@@ -125,14 +125,6 @@ def snapshot_says_terminated(root: Path) -> int:
     return max((text.count(TERMINATED) for text in texts), default=0)
 
 
-def snapshot_is_whole(root: Path) -> bool:
-    """Whether Tune is not copying a snapshot to the root right now. It writes several files, in any order: after a kill
-    between them it cannot restore the search, and runs all trials again (their rounds have records of their own)."""
-    files = [*root.glob("tuning/*/tune/*.json"), *root.glob("tuning/*/tune/*.pkl")]
-    age = time.time() - max((file.stat().st_mtime for file in files), default=0.0)
-    return any(file.name == "tuner.pkl" for file in files) and age > 0.3
-
-
 def finished(root: Path) -> dict[str, str]:
     """What Tune has written of trials that went through, by their folders."""
     texts = {path.parent.name: path.read_text() for path in root.glob("tuning/*/tune/*/result.json")}

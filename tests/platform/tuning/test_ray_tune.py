@@ -6,8 +6,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -23,7 +21,6 @@ from searches import (
     journal,
     rates,
     searched,
-    snapshot_is_whole,
     snapshot_says_terminated,
     table_trials,
 )
@@ -131,15 +128,20 @@ FOUR = "schedule.max_rate=1e-3,2e-3,5e-3,1e-2"
 def search_until_two_are_through(address: str, study: str, root: Path) -> None:
     """Search from a process of its own, which is gone without a word once two trials have finished."""
     import ray
+    from ray.tune.execution.tune_controller import TuneController
 
-    def die() -> None:
-        while snapshot_says_terminated(root) < 2 or not snapshot_is_whole(root):
-            time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGKILL)
+    whole = TuneController.checkpoint
 
-    os.environ["TUNE_GLOBAL_CHECKPOINT_S"] = "1"  # how often Tune copies what it knows to the root
+    def checkpoint(self: Any, force: bool = False, wait: bool = False) -> None:
+        """Copy what Tune knows to the root, all of its files: killed between them, Tune cannot restore the search and
+        runs all trials again."""
+        whole(self, force, wait=True)
+        if snapshot_says_terminated(root) == len(finished(root)) == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    os.environ["TUNE_GLOBAL_CHECKPOINT_S"] = "0.5"  # how often it does
     ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    threading.Thread(target=die, daemon=True).start()
+    TuneController.checkpoint = checkpoint
     with table_trials():
         ran(root, rates(study, FOUR, all_periods="none"))
 
