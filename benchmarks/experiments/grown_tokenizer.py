@@ -8,8 +8,8 @@ First models are trained on the first half of a timeline, with a tokenizer of it
 month after month, on the same documents: with the old tokenizer, and with one that learned an eighth more pieces on
 the newest periods of the first half, whose rows begin as the mean of their parts, as the mean of all rows, or at
 random. All are compared in bits per byte on the same held-out documents. The errors are over evaluated periods, and
-over first models where there are several. All arms have one learning rate, so a difference of rates is part of what
-is compared. All steps continue where they were interrupted.
+over first models where there are several. All arms have one learning rate, the best of three on the `tune` rows of the
+first half, where no arm has begun. All steps continue where they were interrupted.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from ticlm.platform.study.stored_rounds import published
 
 ARMS = {"old": None, "parts": "parts", "mean": "mean", "random": "random"}
 """Arm -> how the rows of new tokens begin; the old tokenizer has none."""
+RATES = (2.5e-3, 5e-3, 1e-2)
 TASK = "texts@1"
 MEANS = ("before", "Bwd.", "ID", "Fwd.")
 
@@ -41,6 +42,7 @@ class World:
     """Two halves of a timeline and the sizes of its models. `newest` are the last periods of the first half, as one:
     new pieces are learned on them, and the second half begins with them."""
 
+    name: str
     recipe: dict[str, Any]
     first: dict[str, Any]
     newest: str
@@ -48,7 +50,7 @@ class World:
     vocabulary: int
     new: int
     steps: int
-    rate: float
+    rates: tuple[float, ...]
     documents: int = 100
 
     @property
@@ -60,22 +62,22 @@ class World:
         return self.newest.replace("..", "-")
 
 
-def worlds(posts: Path | None, pilot: bool) -> tuple[str, World]:
-    """Return the name of the world that is asked for, and the world."""
+def world_of(posts: Path | None, pilot: bool) -> World:
+    """Return the world that is asked for."""
     months = {"initial": "202301", "step": "month"}
     text = {"kind": "synthetic", "drift": 0.5, "changing": 0.05}
     split = {"splits": {"eval": 0.15, "tune": 0.05}, "by_source": False}
     if pilot:
         small = {"extends": "synthetic", "documents": text | {"initial_documents": 200, "documents_per_month": 40}}
         first = months | {"last": "202303"}
-        return "pilot", World(small | split, first, "202302..202303", "202305", 512, 64, 60, 1e-2, 12)
+        return World("pilot", small | split, first, "202302..202303", "202305", 512, 64, 60, (5e-3, 1e-2), 12)
     if posts is None:
         world = {"extends": "synthetic", "documents": text}
         first = months | {"last": "202312"}
-        return "world", World(world | split, first, "202310..202312", "202412", 512, 64, 1600, 1e-2)
+        return World("world", world | split, first, "202310..202312", "202412", 512, 64, 1600, RATES)
     recipe = {"extends": "monthly", "documents": {"paths": [f"{posts.resolve()}/*.jsonl.gz"]}, "by_source": False}
     first = {"initial": "201305..201512", "step": "quarter", "last": "201912"}
-    return "posts", World(recipe, first, "201901..201912", "202406", 1024, 128, 4000, 1e-2)
+    return World("posts", recipe, first, "201901..201912", "202406", 1024, 128, 4000, RATES)
 
 
 def main() -> None:
@@ -85,22 +87,23 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=3, help="first models")
     parser.add_argument("--pilot", action="store_true", help="a world of minutes, with one first model")
     options = parser.parse_args()
-    name, world = worlds(options.posts, options.pilot)
+    world = world_of(options.posts, options.pilot)
     models = 1 if options.pilot else options.models
     root = options.root.resolve()
     root.mkdir(parents=True, exist_ok=True)
-    build(root, name, world)
+    build(root, world)
     tables = {arm: list[pd.DataFrame]() for arm in ARMS}
     costs = {arm: list[tuple[float, float]]() for arm in ARMS}
-    for number, folder in enumerate(first_models(root, name, world, models)):
+    rate = best_rate(root, world)
+    for number, folder in enumerate(first_models(root, world, rate, models)):
         for arm in ARMS:
-            plan = run(root, f"{name}-{arm}-{number}", second_study(name, world, arm, folder, number))
+            plan = run(root, f"{world.name}-{arm}-{number}", second_study(world, arm, folder, number, rate))
             result = study_result(plan)
             cells = result.cells[(result.cells["task"] == TASK) & (result.cells["metric"] == "bits-per-byte")]
             tables[arm].append(cells[cells["method"] != "frozen"])
             spent = result.costs[result.costs["method"] == "replay-half"].iloc[-1]
             costs[arm].append((float(spent["tokens"]), float(spent["flops"])))
-    report(root, name, world, tables, costs)
+    report(root, world, tables, costs)
 
 
 def written(path: Path, content: dict[str, Any]) -> Path:
@@ -108,19 +111,19 @@ def written(path: Path, content: dict[str, Any]) -> Path:
     return path
 
 
-def build(root: Path, name: str, world: World) -> None:
+def build(root: Path, world: World) -> None:
     """Build the corpora of both halves, the second one with each tokenizer, and the held-out documents."""
-    old = {"kind": "pretrained", "name": f"{name}-first@1", "as_of": world.first["initial"].replace("..", "-")}
+    old = {"kind": "pretrained", "name": f"{world.name}-first@1", "as_of": world.first["initial"].replace("..", "-")}
     base = {key: value for key, value in old.items() if key != "kind"}
     grown = {"kind": "grown", "base": base, "vocab_size": world.vocabulary + world.new}
     trained = {"kind": "train", "vocab_size": world.vocabulary}
     corpora = {"first": (world.first, trained), "old": (world.second, old), "grown": (world.second, grown)}
     for half, (periods, tokenizer) in corpora.items():
-        recipe = world.recipe | {"name": f"{name}-{half}", "periods": periods, "tokenizer": tokenizer}
-        ticlm("data", "build", written(root / f"{name}-{half}-recipe.yaml", recipe), root=root, quiet=True)
-    texts = {"kind": "held-out-documents", "corpus": f"{name}-old@1", "documents": world.documents}
-    held = {"name": f"{name}-texts", "version": 1, "examples": texts}
-    ticlm("data", "build", written(root / f"{name}-texts-recipe.yaml", held), root=root, quiet=True)
+        recipe = world.recipe | {"name": f"{world.name}-{half}", "periods": periods, "tokenizer": tokenizer}
+        ticlm("data", "build", written(root / f"{world.name}-{half}-recipe.yaml", recipe), root=root, quiet=True)
+    texts = {"kind": "held-out-documents", "corpus": f"{world.name}-old@1", "documents": world.documents}
+    held = {"name": f"{world.name}-texts", "version": 1, "examples": texts}
+    ticlm("data", "build", written(root / f"{world.name}-texts-recipe.yaml", held), root=root, quiet=True)
 
 
 def common(name: str, world: World, corpus: str, periods: dict[str, Any]) -> dict[str, Any]:
@@ -136,41 +139,61 @@ def common(name: str, world: World, corpus: str, periods: dict[str, Any]) -> dic
     }
 
 
-def method(world: World, seeds: list[int]) -> dict[str, Any]:
-    schedule = {"max_rate": world.rate, "end_rate": 1e-4, "warmup_steps": 5}
+def method(rate: float, seeds: list[int]) -> dict[str, Any]:
+    schedule = {"max_rate": rate, "end_rate": 1e-4, "warmup_steps": 5}
     return {"base": "replay-half", "seeds": seeds, "schedule": schedule}
 
 
-def first_models(root: Path, name: str, world: World, models: int) -> list[str]:
-    """Train the first half from several first models, and return the folder of the last model of each."""
-    schedule = {"kind": "cosine", "max_rate": 3 * world.rate, "end_rate": 1e-4, "warmup_steps": 20}
-    seeds = list(range(models))
-    labels = [world.first["last"]]
-    study = common(f"{name}-first", world, f"{name}-first@1", world.first) | {
+def first_study(name: str, world: World, seeds: list[int]) -> dict[str, Any]:
+    schedule = {"kind": "cosine", "max_rate": 3e-2, "end_rate": 1e-4, "warmup_steps": 20}
+    return common(name, world, f"{world.name}-first@1", world.first) | {
         "model": {"kind": "preset", "name": "tiny", "changes": {"hidden_size": 32, "intermediate_size": 96}},
-        "initial": {
-            "budget": {"steps": world.steps},
-            "schedule": schedule,
-            "seed": seeds if models > 1 else 0,
-        },
-        "methods": [method(world, seeds)],
-        "evaluations": [{"kind": "perplexity", "max_rows": 8}],
-        "evaluate": {"checkpoints": labels, "periods": labels} if world.first["step"] == "month" else {},
+        "initial": {"budget": {"steps": world.steps}, "schedule": schedule, "seed": seeds if len(seeds) > 1 else 0},
     }
-    plan = run(root, f"{name}-first", study)
+
+
+def best_rate(root: Path, world: World) -> float:
+    """Return the rate with the lowest mean loss over all checkpoints and `tune` rows of the first half, from the first
+    of the first models."""
+    methods = [method(rate, [0]) | {"name": f"rate-{rate:g}"} for rate in world.rates]
+    study = first_study(f"{world.name}-rates", world, [0]) | {
+        "methods": methods,
+        "evaluations": [{"kind": "perplexity", "split": "tune", "max_rows": 96}],
+    }
+    cells = study_result(run(root, f"{world.name}-rates", study)).cells
+    losses = cells[cells["metric"] == "nll"].groupby("method")["value"].mean()
+    found = {rate: float(losses[f"rate-{rate:g}"]) for rate in world.rates}
+    print("mean loss by rate:", ", ".join(f"{rate:g} {loss:.4f}" for rate, loss in found.items()))
+    return min(found, key=found.__getitem__)
+
+
+def first_models(root: Path, world: World, rate: float, models: int) -> list[str]:
+    """Train the first half from several first models, and return the folder of the last model of each."""
+    seeds, monthly = list(range(models)), world.first["step"] == "month"
+    study = first_study(f"{world.name}-first", world, seeds) | {
+        "methods": [method(rate, seeds)],
+        "evaluations": [{"kind": "perplexity", "max_rows": 8}],
+        "evaluate": {"checkpoints": [world.first["last"]], "periods": [world.first["last"]]} if monthly else {},
+    }
+    plan = run(root, f"{world.name}-first", study)
     assert plan.store is not None
     return [str(root / published(plan.store, plan.ids[list(one.rounds.values())[-1]])) for one in plan.tree.runs]
 
 
-def second_study(name: str, world: World, arm: str, folder: str, number: int) -> dict[str, Any]:
+def second_study(world: World, arm: str, folder: str, number: int, rate: float) -> dict[str, Any]:
     model = {"kind": "folder", "path": folder, "as_of": world.as_of}
-    corpus = f"{name}-{'old' if ARMS[arm] is None else 'grown'}@1"
-    return common(f"{name}-{arm}-{number}", world, corpus, world.second) | {
+    corpus = f"{world.name}-{'old' if ARMS[arm] is None else 'grown'}@1"
+    return common(f"{world.name}-{arm}-{number}", world, corpus, world.second) | {
         "model": model if ARMS[arm] is None else model | {"grow": ARMS[arm]},
         "initial": {"budget": 0, "seed": number},
-        "methods": [method(world, [number])],
+        "methods": [method(rate, [number])],
         "evaluations": [
-            {"kind": "document-perplexity", "name": "texts", "examples": f"{name}-texts@1", "compare": "bits-per-byte"},
+            {
+                "kind": "document-perplexity",
+                "name": "texts",
+                "examples": f"{world.name}-texts@1",
+                "compare": "bits-per-byte",
+            },
         ],
     }
 
@@ -183,14 +206,13 @@ def run(root: Path, name: str, study: dict[str, Any]) -> Plan:
 
 def report(
     root: Path,
-    name: str,
     world: World,
     tables: dict[str, list[pd.DataFrame]],
     costs: dict[str, list[tuple[float, float]]],
 ) -> None:
     """Print bits per byte of each arm, its difference from the old tokenizer, and what it cost."""
     for half in ("old", "grown"):
-        corpus = Corpus.open(str(root / f"corpora/{name}-{half}@1"))
+        corpus = Corpus.open(str(root / f"corpora/{world.name}-{half}@1"))
         splits = [period.splits["train"] for period in corpus.periods.values()]
         size, tokens = sum(one.bytes for one in splits), sum(one.tokens for one in splits)
         print(
