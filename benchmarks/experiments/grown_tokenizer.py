@@ -163,8 +163,10 @@ def best_rate(root: Path, world: World) -> float:
     cells = study_result(run(root, f"{world.name}-rates", study)).cells
     losses = cells[cells["metric"] == "nll"].groupby("method")["value"].mean()
     found = {rate: float(losses[f"rate-{rate:g}"]) for rate in world.rates}
-    print("mean loss by rate:", ", ".join(f"{rate:g} {loss:.4f}" for rate, loss in found.items()))
-    return min(found, key=found.__getitem__)
+    best = min(found, key=found.__getitem__)
+    print("mean loss by rate:", ", ".join(f"{rate:g} {loss:.4f}" for rate, loss in found.items()), end="")
+    print("; the best is at an end of its row" if best in (min(found), max(found)) else "")
+    return best
 
 
 def first_models(root: Path, world: World, rate: float, models: int) -> list[str]:
