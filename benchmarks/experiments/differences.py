@@ -1,12 +1,13 @@
 """Each method of a finished study against one of them: losses, and paired differences with two kinds of 95 % intervals.
 
-    python -m benchmarks.experiments.averages STUDY --against METHOD --root ROOT [--tuned 10]
+    python -m benchmarks.experiments.differences STUDY --against METHOD --root ROOT [--of STUDY] [--tuned 10]
 
 A difference is the method's mean loss minus that of METHOD, over the runs that both have from the same first models. In
 brackets stand two intervals. `periods` resamples the evaluated periods, with all their checkpoints, for the mean of
 these runs: how far the difference depends on which periods were evaluated. `models` is Student's t over the differences
 by first model: how far it depends on the first model and the order of rows. Neither holds for other text or another
-budget. The first checkpoint, which all methods share, counts with differences of 0. With `--tuned N`, a second table
+budget. The first checkpoint, which all methods share, counts with differences of 0. With `--of`, METHOD is one of
+another study that has the same first models, checkpoints and evaluated periods. With `--tuned N`, a second table
 leaves out the first N periods of the study, on which rates and decays were chosen, both as checkpoints and as evaluated
 periods.
 """
@@ -27,6 +28,7 @@ from ticlm.platform.analysis.numbers import HEADINGS
 from ticlm.platform.analysis.paired_bootstrap import paired
 from ticlm.platform.cli.options import plan_of
 from ticlm.platform.results.of_plan import study_result
+from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.settings import Initial
 
 Array = NDArray[np.float64]
@@ -48,33 +50,50 @@ def main() -> None:
     parser.add_argument("study")
     parser.add_argument("--against", required=True, metavar="METHOD")
     parser.add_argument("--root", required=True)
+    parser.add_argument("--of", metavar="STUDY", help="the study of METHOD, if it is another one")
     parser.add_argument("--tuned", type=int, default=0, metavar="N")
     options = parser.parse_args()
-    plan = plan_of(options.study, options.root, None)
-    view = next(one for one in views(study_result(plan)) if not one.source)
-    if options.against not in (names := [one.method.name for one in view.methods if one.method.is_run]):
-        parser.error(f"--against: one of {', '.join(names)}")
-    labels = plan.study.periods.timeline().labels
-    print(table(view, plan.study.initial, options.against, ()))
+    plan, view = loaded(options.study, options.root)
+    rivals, other = (plan, view) if options.of is None else loaded(options.of, options.root)
+    if plan.study.initial != rivals.study.initial or axes(view) != axes(other):
+        parser.error(
+            f"--of: {options.of} has other first models, checkpoints or evaluated periods than {options.study}"
+        )
+    runs = {one.method.name: one for one in other.methods if one.method.is_run}
+    if options.against not in runs:
+        parser.error(f"--against: one of {', '.join(runs)}")
+    rival, labels = runs[options.against], plan.study.periods.timeline().labels
+    print(table(view, plan.study.initial, rival, ()))
     if options.tuned:
         print(f"\nWithout the first {options.tuned} periods, on which the choices were made:\n")
-        print(table(view, plan.study.initial, options.against, labels[: options.tuned]))
+        print(table(view, plan.study.initial, rival, labels[: options.tuned]))
 
 
-def table(view: View, initial: Initial, against: str, without: Sequence[str]) -> str:
-    """Return a Markdown table with a line for each method of a view; cells of the periods `without` are left out, both
-    as checkpoints and as evaluated periods."""
+def loaded(study: str, root: str) -> tuple[Plan, View]:
+    """Return the plan of a finished study and the first of its views that is of all sources together."""
+    plan = plan_of(study, root, None)
+    return plan, next(one for one in views(study_result(plan)) if not one.source)
+
+
+def axes(view: View) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the labels of the axes of a view's cells: checkpoints, and evaluated periods."""
+    return list(view.study.checkpoints), list(view.evaluated)
+
+
+def table(view: View, initial: Initial, rival: MethodView, without: Sequence[str]) -> str:
+    """Return a Markdown table with a line for each method of a view, and before them one for a rival of another study;
+    cells of the periods `without` are left out, both as checkpoints and as evaluated periods."""
     cells = view.cells(named())
     kept = ~np.isin(view.study.checkpoints, without)[:, np.newaxis] & ~np.isin(view.evaluated, without)
-    other = next(one for one in view.methods if one.method.name == against)
-    heads = [text for heading in HEADINGS.values() for text in (heading, f"difference from {against}")]
+    heads = [text for heading in HEADINGS.values() for text in (heading, f"difference from {rival.method.name}")]
     lines = [f"| method | models | {' | '.join(heads)} |", "|" + "---|" * (len(heads) + 2)]
-    for one in (one for one in view.methods if one.method.is_run):
+    mine = [one for one in view.methods if one.method.is_run]
+    for one in mine if any(one is rival for one in mine) else [rival, *mine]:
         found = [
-            (loss_of(one, mask), gap(one, other, mask, initial))
+            (loss_of(one, mask), gap(one, rival, mask, initial))
             for mask in (getattr(cells, m) & kept for m in HEADINGS)
         ]
-        shown = [text for loss, apart in found for text in (f"{loss:.3f}", "" if one is other else told(apart))]
+        shown = [text for loss, apart in found for text in (f"{loss:.3f}", "" if one is rival else told(apart))]
         lines.append(f"| {one.method.name} | {found[0][1].first_models} | {' | '.join(shown)} |")
     return "\n".join(lines)
 

@@ -1,10 +1,14 @@
-"""`benchmarks.experiments.averages`: differences with both kinds of intervals, against values worked by hand."""
+"""`benchmarks.experiments.differences`: differences with both kinds of intervals, against values worked by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.experiments.averages import gap_of, told
+from benchmarks.experiments.differences import gap_of, table, told
+from reports import tic_lm
+
+from ticlm.platform.analysis.matrix import views
+from ticlm.platform.study.settings import Initial
 
 # runs by (checkpoint, evaluated): two checkpoints and three evaluated periods
 MASK = np.array([[True, True, False], [False, True, True]])
@@ -37,3 +41,14 @@ def test_cells_that_one_of_them_lacks_are_left_out_and_nothing_in_common_is_no_n
     assert gap_of(mine, other, [0, 1], MASK).mean == pytest.approx(0.5)
     none = gap_of(mine[:0], other[:0], [], MASK)
     assert np.isnan(none.mean) and none.first_models == 0
+
+
+def test_a_rival_of_another_study_has_the_first_line_and_no_difference_from_itself() -> None:
+    ours, theirs = (next(one for one in views(tic_lm(count)) if not one.source) for count in (3, 8))
+    rival = next(one for one in theirs.methods if one.method.name == "replay-half+ar")
+    lines = table(ours, Initial(budget=1), rival, ()).splitlines()[2:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert [one[0] for one in cells] == ["replay-half+ar", "cyclic-cosine", "cyclic-cosine+ar", "cyclic-rsqrt"]
+    assert cells[0][3] == "" and cells[1][3] != ""
+    own = next(one for one in ours.methods if one.method.name == "cyclic-cosine")
+    assert len(table(ours, Initial(budget=1), own, ()).splitlines()) == 2 + 3
