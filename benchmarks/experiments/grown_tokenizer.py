@@ -8,7 +8,7 @@ First models are trained on the first half of a timeline, with a tokenizer of it
 month after month, on the same documents: with the old tokenizer, and with one that learned an eighth more pieces on
 the newest periods of the first half, whose rows begin as the mean of their parts, as the mean of all rows, or at
 random. All are compared in bits per byte on the same held-out documents. The errors are over evaluated periods, and
-over first models where there are several. All arms have one learning rate, the best of three on the `tune` rows of the
+over first models where there are several. All arms have one learning rate, the best of a row on the `tune` rows of the
 first half, where no arm has begun. All steps continue where they were interrupted.
 """
 
@@ -154,19 +154,21 @@ def first_study(name: str, world: World, seeds: list[int]) -> dict[str, Any]:
 
 def best_rate(root: Path, world: World) -> float:
     """Return the rate with the lowest mean loss over all checkpoints and `tune` rows of the first half, from the first
-    of the first models."""
-    methods = [method(rate, [0]) | {"name": f"rate-{rate:g}"} for rate in world.rates]
-    study = first_study(f"{world.name}-rates", world, [0]) | {
-        "methods": methods,
-        "evaluations": [{"kind": "perplexity", "split": "tune", "max_rows": 96}],
-    }
-    cells = study_result(run(root, f"{world.name}-rates", study)).cells
-    losses = cells[cells["metric"] == "nll"].groupby("method")["value"].mean()
-    found = {rate: float(losses[f"rate-{rate:g}"]) for rate in world.rates}
-    best = min(found, key=found.__getitem__)
-    print("mean loss by rate:", ", ".join(f"{rate:g} {loss:.4f}" for rate, loss in found.items()), end="")
-    print("; the best is at an end of its row" if best in (min(found), max(found)) else "")
-    return best
+    of the first models. While the best is at an end of the row of rates, its double or half is tried, too."""
+    rates = sorted(world.rates)
+    while True:
+        study = first_study(f"{world.name}-rates", world, [0]) | {
+            "methods": [method(rate, [0]) | {"name": f"rate-{rate:g}"} for rate in rates],
+            "evaluations": [{"kind": "perplexity", "split": "tune", "max_rows": 96}],
+        }
+        cells = study_result(run(root, f"{world.name}-rates", study)).cells
+        losses = cells[cells["metric"] == "nll"].groupby("method")["value"].mean()
+        found = {rate: float(losses[f"rate-{rate:g}"]) for rate in rates}
+        print("mean loss by rate:", ", ".join(f"{rate:g} {loss:.4f}" for rate, loss in found.items()), flush=True)
+        best = min(rates, key=found.__getitem__)
+        if best not in (rates[0], rates[-1]):
+            return best
+        rates = sorted({*rates, best * 2 if best == rates[-1] else best / 2})
 
 
 def first_models(root: Path, world: World, rate: float, models: int) -> list[str]:
