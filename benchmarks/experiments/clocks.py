@@ -124,6 +124,7 @@ def main() -> None:
     parser.add_argument("--short", type=int, default=1, help="divide all budgets by this, to try the script")
     options = parser.parse_args()
     root, world = options.root.resolve(), NEWS if options.data is None else POSTS
+    root.mkdir(parents=True, exist_ok=True)
     texts = (
         written(root / "texts")
         if options.data is None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ticlm.core.errors import InputError
 from ticlm.platform.analysis.conventions import Preset, named
-from ticlm.platform.analysis.matrix import views
+from ticlm.platform.analysis.matrix import MethodView, views
 from ticlm.platform.analysis.transfer import Cells, means
 from ticlm.platform.forecast import features
 from ticlm.platform.forecast.features import RunFacts
@@ -99,8 +100,10 @@ def finished_of(plan: Plan) -> Finished:
 def finished(plan: Plan, result: StudyResult, preset: Preset | None = None, once: bool = True) -> Finished:
     """Return the runs of a study that are finished, in the order of its methods.
 
-    Values are means over the seeds that are finished, of the first task that is a log-loss, over all text. Of methods
-    that the law cannot tell apart only the first is kept, unless `once` is false.
+    Values are means over the seeds that are finished, of the first task that is a log-loss, over all text. Where a
+    study has several first models, only seeds count that start from those which all these methods have, as first models
+    differ more than methods do. Of methods that the law cannot tell apart only the first is kept, unless `once` is
+    false.
     """
     view = next(iter(view for view in views(result) if not (view.source or view.metric.higher_is_better)), None)
     if view is None:
@@ -108,21 +111,36 @@ def finished(plan: Plan, result: StudyResult, preset: Preset | None = None, once
     cells = view.cells(preset or named())
     facts = features.by_method(plan.tree)
     scored = np.any([~np.isnan(one.by_seed).all(axis=0) for one in view.methods], axis=0)  # a period may have no row
-    runs, left_out, known = list[TrainedRun](), dict[str, str](), set[object]()
+    kept, left_out, known = list[tuple[RunFacts, MethodView, NDArray[np.bool_]]](), dict[str, str](), set[object]()
     for one in view.methods:
         if one.method.frozen_of:
             continue  # a law is fitted to what was trained
         own = facts[one.method.name]
-        whole = ~np.isnan(one.by_seed[:, cells.counted & scored]).any(axis=1)
+        whole = np.asarray(~np.isnan(one.by_seed[:, cells.counted & scored]).any(axis=1))
         reason = _reason(own, one.method.is_oracle, bool(whole.any()))
         if reason or (once and _rounds(own) in known):
             if reason != _SERIES:
                 left_out[one.method.name] = reason or SAME
             continue
         known.add(_rounds(own))
-        values = one.by_seed[whole].mean(axis=0)
-        runs.append(TrainedRun(own, result.checkpoints, view.evaluated, values, cells))
-    return Finished((result.name,), tuple(runs), view.reference, left_out)
+        kept.append((own, one, whole))
+    shared = _shared([(one, whole) for _, one, whole in kept], plan.study.initial.seed_of)
+    runs = tuple(
+        TrainedRun(own, result.checkpoints, view.evaluated, one.by_seed[counted].mean(axis=0), cells)
+        for (own, one, _), counted in zip(kept, shared, strict=True)
+    )
+    return Finished((result.name,), runs, view.reference, left_out)
+
+
+def _shared(
+    kept: Sequence[tuple[MethodView, NDArray[np.bool_]]], model_of: Callable[[int], int]
+) -> list[NDArray[np.bool_]]:
+    """Return for each method which of its finished seeds start from first models that all methods have; all of its
+    finished ones if there are no such models."""
+    models = [np.array([model_of(seed) for seed in one.method.seeds]) for one, _ in kept]
+    common = set.intersection(*(set(own[whole]) for own, (_, whole) in zip(models, kept, strict=True))) if kept else ()
+    counted = [whole & np.isin(own, list(common)) for own, (_, whole) in zip(models, kept, strict=True)]
+    return counted if common else [whole for _, whole in kept]
 
 
 def joined(found: Sequence[Finished]) -> Finished:

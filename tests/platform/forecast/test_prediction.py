@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from ticlm.core.errors import InputError
 from ticlm.core.periods import Period, span
 from ticlm.platform.analysis.conventions import Convention
+from ticlm.platform.analysis.matrix import MethodView
 from ticlm.platform.forecast.features import RoundFacts, RunFacts
-from ticlm.platform.forecast.finished import Finished, joined
+from ticlm.platform.forecast.finished import Finished, _shared, joined
 from ticlm.platform.forecast.law import Law, TrainedRun, fit
 from ticlm.platform.forecast.leave_one_out import COVERAGE, leave_one_out
+from ticlm.platform.results.study_result import MethodResult
+from ticlm.platform.study.settings import Initial
 
 YEARS = tuple(str(year) for year in range(2010, 2018))
 LABELS = tuple(f"{year}01" for year in YEARS)
@@ -123,3 +126,17 @@ def test_studies_on_other_periods_are_not_joined() -> None:
     assert [r.facts.method for r in joined([Finished(("a",), (one,)), Finished(("b",), (one,))]).runs] == [
         "0.0-0.3-1.0"
     ]
+
+
+def test_runs_of_several_first_models_count_where_all_methods_have_that_model() -> None:
+    def method(*seeds: int) -> MethodView:
+        return MethodView(MethodResult("m", "replay", seeds), ("202301",), np.zeros((len(seeds), 1, 1)), (0,))
+
+    three, one, all_done = method(0, 1, 2), method(3), np.ones(3, bool)
+    first_models = Initial(budget=1, seed=[0, 1, 2]).seed_of  # the run with seed 3 starts from number 0
+    found = _shared([(three, all_done), (one, np.ones(1, bool))], first_models)
+    assert [list(rows) for rows in found] == [[True, False, False], [True]]
+    unfinished = np.array([False, True, True])  # then no model is common, and every finished run counts
+    found = _shared([(three, unfinished), (one, np.ones(1, bool))], first_models)
+    assert [list(rows) for rows in found] == [[False, True, True], [True]]
+    assert _shared([], first_models) == []
