@@ -74,7 +74,7 @@ def world_of(posts: Path | None, pilot: bool) -> World:
     if posts is None:
         world = {"extends": "synthetic", "documents": text}
         first = months | {"last": "202312"}
-        return World("world", world | split, first, "202310..202312", "202412", 512, 64, 1600, RATES)
+        return World("world", world | split, first, "202310..202312", "202412", 512, 64, 8000, RATES)
     recipe = {"extends": "monthly", "documents": {"paths": [f"{posts.resolve()}/*.jsonl.gz"]}, "by_source": False}
     first = {"initial": "201305..201512", "step": "quarter", "last": "201912"}
     return World("posts", recipe, first, "201901..201912", "202406", 1024, 128, 4000, RATES)
