@@ -7,7 +7,8 @@ brackets stand two intervals. `periods` resamples the evaluated periods, with al
 these runs: how far the difference depends on which periods were evaluated. `models` is Student's t over the differences
 by first model: how far it depends on the first model and the order of rows. Neither holds for other text or another
 budget. The first checkpoint, which all methods share, counts with differences of 0. With `--of`, METHOD is one of
-another study that has the same first models, checkpoints and evaluated periods. With `--tuned N`, a second table
+another study that has the same first models, checkpoints and evaluated periods. `frozen` is what doing nothing
+scores. With `--tuned N`, a second table
 leaves out the first N periods of the study, on which rates and decays were chosen, both as checkpoints and as evaluated
 periods.
 """
@@ -55,18 +56,18 @@ def main() -> None:
     options = parser.parse_args()
     plan, view = loaded(options.study, options.root)
     rivals, other = (plan, view) if options.of is None else loaded(options.of, options.root)
-    if plan.study.initial != rivals.study.initial or axes(view) != axes(other):
-        parser.error(
-            f"--of: {options.of} has other first models, checkpoints or evaluated periods than {options.study}"
-        )
     runs = {one.method.name: one for one in other.methods if one.method.is_run}
     if options.against not in runs:
         parser.error(f"--against: one of {', '.join(runs)}")
+    if not first_rounds(rivals, options.against) <= first_rounds(plan) or axes(view) != axes(other):
+        parser.error(
+            f"--of: {options.of} has other first models, checkpoints or evaluated periods than {options.study}"
+        )
     rival, labels = runs[options.against], plan.study.periods.timeline().labels
-    print(table(view, plan.study.initial, rival, ()))
+    print(table(view, plan.study.initial, rival, (), options.of or ""))
     if options.tuned:
         print(f"\nWithout the first {options.tuned} periods, on which the choices were made:\n")
-        print(table(view, plan.study.initial, rival, labels[: options.tuned]))
+        print(table(view, plan.study.initial, rival, labels[: options.tuned], options.of or ""))
 
 
 def loaded(study: str, root: str) -> tuple[Plan, View]:
@@ -75,26 +76,34 @@ def loaded(study: str, root: str) -> tuple[Plan, View]:
     return plan, next(one for one in views(study_result(plan)) if not one.source)
 
 
+def first_rounds(plan: Plan, method: str | None = None) -> set[str]:
+    """Return the ids of the first rounds of a study's runs, or of those of one method."""
+    runs = (run for run in plan.tree.runs if method in (None, run.method.name))
+    return {plan.ids[next(iter(run.rounds.values()))] for run in runs}
+
+
 def axes(view: View) -> tuple[Sequence[str], Sequence[str]]:
     """Return the labels of the axes of a view's cells: checkpoints, and evaluated periods."""
     return list(view.study.checkpoints), list(view.evaluated)
 
 
-def table(view: View, initial: Initial, rival: MethodView, without: Sequence[str]) -> str:
-    """Return a Markdown table with a line for each method of a view, and before them one for a rival of another study;
-    cells of the periods `without` are left out, both as checkpoints and as evaluated periods."""
+def table(view: View, initial: Initial, rival: MethodView, without: Sequence[str], of: str = "") -> str:
+    """Return a Markdown table with a line for each method of a view and for the model that is never updated, and before
+    them one for the rival if it is `of` another study; cells of the periods `without` are left out, both as checkpoints
+    and as evaluated periods."""
     cells = view.cells(named())
     kept = ~np.isin(view.study.checkpoints, without)[:, np.newaxis] & ~np.isin(view.evaluated, without)
-    heads = [text for heading in HEADINGS.values() for text in (heading, f"difference from {rival.method.name}")]
+    against = f"{rival.method.name} of {of}" if of else rival.method.name
+    heads = [text for heading in HEADINGS.values() for text in (heading, f"difference from {against}")]
     lines = [f"| method | models | {' | '.join(heads)} |", "|" + "---|" * (len(heads) + 2)]
-    mine = [one for one in view.methods if one.method.is_run]
-    for one in mine if any(one is rival for one in mine) else [rival, *mine]:
+    named_runs = [(one.method.name, one) for one in view.methods if not one.method.is_oracle]
+    for name, one in [(against, rival), *named_runs] if of else named_runs:
         found = [
             (loss_of(one, mask), gap(one, rival, mask, initial))
             for mask in (getattr(cells, m) & kept for m in HEADINGS)
         ]
         shown = [text for loss, apart in found for text in (f"{loss:.3f}", "" if one is rival else told(apart))]
-        lines.append(f"| {one.method.name} | {found[0][1].first_models} | {' | '.join(shown)} |")
+        lines.append(f"| {name} | {found[0][1].first_models} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
 

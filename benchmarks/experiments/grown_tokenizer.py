@@ -225,6 +225,8 @@ def report(
     print(f"\nbits per byte on held-out documents, {len(tables['old'])} first models; ± periods ± first models")
     print(f"{'arm':8}{'':4}" + "".join(f"{heading:>26}" for heading in MEANS) + f"{'tokens':>14}{'FLOPs':>12}")
     old = means(tables["old"], world.as_of)
+    never = means([never_updated(frame, world.as_of) for frame in tables["old"]], world.as_of)
+    print(f"{'never':12}" + "".join(f"{np.nanmean(never[one]):>26.4f}" for one in MEANS) + f"{0:>14}{0:>12}")
     for arm, frames in tables.items():
         mine = means(frames, world.as_of)
         tokens, flops = np.mean(costs[arm], 0)
@@ -233,8 +235,15 @@ def report(
             + "".join(f"{np.nanmean(mine[one]):>26.4f}" for one in MEANS)
             + f"{tokens:>14,.0f}{flops:>12.3g}"
         )
-        if arm != "old":
-            print(f"{'  − old':12}" + "".join(f"{difference(mine[one] - old[one]):>26}" for one in MEANS))
+        for name, rival in (("never", never), ("old", old)):
+            if arm != name:
+                print(f"{f'  − {name}':12}" + "".join(f"{difference(mine[one] - rival[one]):>26}" for one in MEANS))
+
+
+def never_updated(frame: pd.DataFrame, start: str) -> pd.DataFrame:
+    """Return cells as they would be if all checkpoints were that of `start`: what doing nothing scores."""
+    first = frame[frame["trained"] == start].set_index("evaluated")["value"]
+    return frame.assign(value=frame["evaluated"].map(first))
 
 
 def means(frames: list[pd.DataFrame], start: str) -> dict[str, np.ndarray]:

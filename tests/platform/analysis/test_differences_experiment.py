@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from benchmarks.experiments.differences import gap_of, table, told
 from reports import tic_lm
 
 from ticlm.platform.analysis.matrix import views
+from ticlm.platform.results.study_result import MethodResult
 from ticlm.platform.study.settings import Initial
 
 # runs by (checkpoint, evaluated): two checkpoints and three evaluated periods
@@ -44,11 +47,14 @@ def test_cells_that_one_of_them_lacks_are_left_out_and_nothing_in_common_is_no_n
 
 
 def test_a_rival_of_another_study_has_the_first_line_and_no_difference_from_itself() -> None:
-    ours, theirs = (next(one for one in views(tic_lm(count)) if not one.source) for count in (3, 8))
+    never = MethodResult("frozen", "reference", (1,), frozen_of="cyclic-cosine")
+    studies = (replace(tic_lm(count), frozen=never) for count in (3, 8))
+    ours, theirs = (next(one for one in views(study) if not one.source) for study in studies)
     rival = next(one for one in theirs.methods if one.method.name == "replay-half+ar")
-    lines = table(ours, Initial(budget=1), rival, ()).splitlines()[2:]
+    lines = table(ours, Initial(budget=1), rival, (), "longer").splitlines()[2:]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    assert [one[0] for one in cells] == ["replay-half+ar", "cyclic-cosine", "cyclic-cosine+ar", "cyclic-rsqrt"]
-    assert cells[0][3] == "" and cells[1][3] != ""
+    mine = ["cyclic-cosine", "cyclic-cosine+ar", "cyclic-rsqrt", "frozen"]
+    assert [one[0] for one in cells] == ["replay-half+ar of longer", *mine]
+    assert cells[0][3] == "" and all(one[3] for one in cells[1:])
     own = next(one for one in ours.methods if one.method.name == "cyclic-cosine")
-    assert len(table(ours, Initial(budget=1), own, ()).splitlines()) == 2 + 3
+    assert len(table(ours, Initial(budget=1), own, ()).splitlines()) == 2 + len(mine)
