@@ -32,7 +32,6 @@ from ticlm.platform.study.stored_rounds import published
 
 ARMS = {"old": None, "parts": "parts", "mean": "mean", "random": "random"}
 """Arm -> how the rows of new tokens begin; the old tokenizer has none."""
-RATES = (2.5e-3, 5e-3, 1e-2)
 TASK = "texts@1"
 MEANS = ("before", "Bwd.", "ID", "Fwd.")
 
@@ -50,6 +49,7 @@ class World:
     vocabulary: int
     new: int
     steps: int
+    first_rate: float
     rates: tuple[float, ...]
     documents: int = 100
 
@@ -70,14 +70,14 @@ def world_of(posts: Path | None, pilot: bool) -> World:
     if pilot:
         small = {"extends": "synthetic", "documents": text | {"initial_documents": 200, "documents_per_month": 40}}
         first = months | {"last": "202303"}
-        return World("pilot", small | split, first, "202302..202303", "202305", 512, 64, 60, (5e-3, 1e-2), 12)
+        return World("pilot", small | split, first, "202302..202303", "202305", 512, 64, 60, 3e-2, (5e-3, 1e-2), 12)
     if posts is None:
         world = {"extends": "synthetic", "documents": text}
         first = months | {"last": "202312"}
-        return World("world", world | split, first, "202310..202312", "202412", 512, 64, 8000, RATES)
+        return World("world", world | split, first, "202310..202312", "202412", 512, 64, 8000, 6e-2, (1.25e-3, 2.5e-3, 5e-3))
     recipe = {"extends": "monthly", "documents": {"paths": [f"{posts.resolve()}/*.jsonl.gz"]}, "by_source": False}
     first = {"initial": "201305..201512", "step": "quarter", "last": "201912"}
-    return World("posts", recipe, first, "201901..201912", "202406", 1024, 128, 4000, RATES)
+    return World("posts", recipe, first, "201901..201912", "202406", 1024, 128, 4000, 6e-2, (2.5e-3, 5e-3, 1e-2))
 
 
 def main() -> None:
@@ -145,7 +145,7 @@ def method(rate: float, seeds: list[int]) -> dict[str, Any]:
 
 
 def first_study(name: str, world: World, seeds: list[int]) -> dict[str, Any]:
-    schedule = {"kind": "cosine", "max_rate": 3e-2, "end_rate": 1e-4, "warmup_steps": 20}
+    schedule = {"kind": "cosine", "max_rate": world.first_rate, "end_rate": 1e-4, "warmup_steps": 20}
     return common(name, world, f"{world.name}-first@1", world.first) | {
         "model": {"kind": "preset", "name": "tiny", "changes": {"hidden_size": 32, "intermediate_size": 96}},
         "initial": {"budget": {"steps": world.steps}, "schedule": schedule, "seed": seeds if len(seeds) > 1 else 0},
