@@ -77,7 +77,7 @@ def world_of(posts: Path | None, pilot: bool) -> World:
         return World("world", world | split, first, "202310..202312", "202412", 512, 64, 8000, 6e-2, (1.25e-3, 2.5e-3, 5e-3))
     recipe = {"extends": "monthly", "documents": {"paths": [f"{posts.resolve()}/*.jsonl.gz"]}, "by_source": False}
     first = {"initial": "201305..201512", "step": "quarter", "last": "201912"}
-    return World("posts", recipe, first, "201901..201912", "202406", 1024, 128, 4000, 6e-2, (2.5e-3, 5e-3, 1e-2))
+    return World("posts", recipe, first, "201901..201912", "202406", 1024, 128, 8000, 6e-2, (2.5e-3, 5e-3, 1e-2))
 
 
 def main() -> None:
