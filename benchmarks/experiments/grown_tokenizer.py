@@ -100,7 +100,7 @@ def main() -> None:
             plan = run(root, f"{world.name}-{arm}-{number}", second_study(world, arm, folder, number, rate))
             result = study_result(plan)
             cells = result.cells[(result.cells["task"] == TASK) & (result.cells["metric"] == "bits-per-byte")]
-            tables[arm].append(cells[cells["method"] != "frozen"])
+            tables[arm].append(cells[(cells["method"] != "frozen") & (cells["source"] == "")])
             spent = result.costs[result.costs["method"] == "replay-half"].iloc[-1]
             costs[arm].append((float(spent["tokens"]), float(spent["flops"])))
     report(root, world, tables, costs)
@@ -251,7 +251,7 @@ def means(frames: list[pd.DataFrame], start: str) -> dict[str, np.ndarray]:
     count (later ones for Bwd., its own for ID, earlier ones for Fwd.; `before` is the first checkpoint, untrained)."""
     found: dict[str, list[np.ndarray]] = {one: [] for one in MEANS}
     for frame in frames:
-        table = frame[frame["source"] == ""].pivot_table(index="trained", columns="evaluated", values="value")
+        table = frame.pivot_table(index="trained", columns="evaluated", values="value")
         labels = sorted(table.columns)
         values = table.reindex(index=labels, columns=labels).to_numpy()
         trained, at = np.meshgrid(range(len(labels)), range(len(labels)), indexing="ij")
