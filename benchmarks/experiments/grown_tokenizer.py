@@ -7,9 +7,10 @@
 First models are trained on the first half of a timeline, with a tokenizer of its first period. Then each goes on,
 month after month, on the same documents: with the old tokenizer, and with one that learned an eighth more pieces on
 the newest periods of the first half, whose rows begin as the mean of their parts, as the mean of all rows, or at
-random. All are compared in bits per byte on the same held-out documents. The errors are over evaluated periods, and
-over first models where there are several. All arms have one learning rate, the best of a row on the `tune` rows of the
-first half, where no arm has begun. All steps continue where they were interrupted.
+random. Beside them stands one with as many more pieces of the first period: it gains what any larger vocabulary does.
+All are compared in bits per byte on the same held-out documents. The errors are over evaluated periods, and over first
+models where there are several. All arms have one learning rate, the best of a row on the `tune` rows of the first half,
+where no arm has begun. All steps continue where they were interrupted.
 """
 
 from __future__ import annotations
@@ -30,8 +31,14 @@ from ticlm.platform.results.of_plan import study_result
 from ticlm.platform.study.plan import Plan
 from ticlm.platform.study.stored_rounds import published
 
-ARMS = {"old": None, "parts": "parts", "mean": "mean", "random": "random"}
-"""Arm -> how the rows of new tokens begin; the old tokenizer has none."""
+ARMS = {
+    "old": ("old", None),
+    "parts": ("grown", "parts"),
+    "mean": ("grown", "mean"),
+    "random": ("grown", "random"),
+    "stale": ("stale", "parts"),
+}
+"""Arm -> tokenizer of its corpus, and how the rows of new tokens begin; `stale` has pieces of the first period."""
 TASK = "texts@1"
 MEANS = ("before", "Bwd.", "ID", "Fwd.")
 
@@ -74,7 +81,8 @@ def world_of(posts: Path | None, pilot: bool) -> World:
     if posts is None:
         world = {"extends": "synthetic", "documents": text}
         first = months | {"last": "202312"}
-        return World("world", world | split, first, "202310..202312", "202412", 512, 64, 8000, 6e-2, (1.25e-3, 2.5e-3, 5e-3))
+        rates = (1.25e-3, 2.5e-3, 5e-3)
+        return World("world", world | split, first, "202310..202312", "202412", 512, 64, 8000, 6e-2, rates)
     recipe = {"extends": "monthly", "documents": {"paths": [f"{posts.resolve()}/*.jsonl.gz"]}, "by_source": False}
     first = {"initial": "201305..201512", "step": "quarter", "last": "201912"}
     return World("posts", recipe, first, "201901..201912", "202406", 1024, 128, 8000, 6e-2, (2.5e-3, 5e-3, 1e-2))
@@ -116,8 +124,13 @@ def build(root: Path, world: World) -> None:
     old = {"kind": "pretrained", "name": f"{world.name}-first@1", "as_of": world.first["initial"].replace("..", "-")}
     base = {key: value for key, value in old.items() if key != "kind"}
     grown = {"kind": "grown", "base": base, "vocab_size": world.vocabulary + world.new}
-    trained = {"kind": "train", "vocab_size": world.vocabulary}
-    corpora = {"first": (world.first, trained), "old": (world.second, old), "grown": (world.second, grown)}
+    corpora = {
+        "first": (world.first, {"kind": "train", "vocab_size": world.vocabulary}),
+        "old": (world.second, old),
+        "grown": (world.second, grown),
+        "more": (world.first, grown),
+        "stale": (world.second, old | {"name": f"{world.name}-more@1"}),
+    }
     for half, (periods, tokenizer) in corpora.items():
         recipe = world.recipe | {"name": f"{world.name}-{half}", "periods": periods, "tokenizer": tokenizer}
         ticlm("data", "build", written(root / f"{world.name}-{half}-recipe.yaml", recipe), root=root, quiet=True)
@@ -186,9 +199,9 @@ def first_models(root: Path, world: World, rate: float, models: int) -> list[str
 
 def second_study(world: World, arm: str, folder: str, number: int, rate: float) -> dict[str, Any]:
     model = {"kind": "folder", "path": folder, "as_of": world.as_of}
-    corpus = f"{world.name}-{'old' if ARMS[arm] is None else 'grown'}@1"
-    return common(f"{world.name}-{arm}-{number}", world, corpus, world.second) | {
-        "model": model if ARMS[arm] is None else model | {"grow": ARMS[arm]},
+    tokenizer, grow = ARMS[arm]
+    return common(f"{world.name}-{arm}-{number}", world, f"{world.name}-{tokenizer}@1", world.second) | {
+        "model": model | ({} if grow is None else {"grow": grow}),
         "initial": {"budget": 0, "seed": number},
         "methods": [method(rate, [number])],
         "evaluations": [
@@ -215,13 +228,12 @@ def report(
     costs: dict[str, list[tuple[float, float]]],
 ) -> None:
     """Print bits per byte of each arm, its difference from the old tokenizer, and what it cost."""
-    for half in ("old", "grown"):
-        corpus = Corpus.open(str(root / f"corpora/{world.name}-{half}@1"))
+    for name in ("old", "grown", "stale"):
+        corpus = Corpus.open(str(root / f"corpora/{world.name}-{name}@1"))
         splits = [period.splits["train"] for period in corpus.periods.values()]
         size, tokens = sum(one.bytes for one in splits), sum(one.tokens for one in splits)
-        print(
-            f"{half}: {corpus.info.tokenizer.vocab_size:,} tokens in all, {tokens / size:.4f} tokens per byte of train"
-        )
+        pieces = corpus.info.tokenizer.vocab_size
+        print(f"{name}: {pieces:,} tokens in all, {tokens / size:.4f} tokens per byte of train")
     print(f"\nbits per byte on held-out documents, {len(tables['old'])} first models; ± periods ± first models")
     print(f"{'arm':8}{'':4}" + "".join(f"{heading:>26}" for heading in MEANS) + f"{'tokens':>14}{'FLOPs':>12}")
     old = means(tables["old"], world.as_of)

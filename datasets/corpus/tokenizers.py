@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import posixpath
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from ticlm.core.settings import Settings, build_command
 from ticlm.core.signals import Threads
 from ticlm.core.store import Store
 from ticlm.core.token_rows import Tokens, dtype_for
+from ticlm.core.vocabulary import growth
 from ticlm.datasets.corpus.row_makers import PAD
 from ticlm.datasets.text.tokenizer_files import take_as_they_are
 
@@ -130,7 +132,8 @@ class PretrainedTokenizer(Settings):
         return self if known is None else self.model_copy(update={"name": f"runs/{paths.corpus(known)}/tokenizer"})
 
     def save(self, store: Store) -> TokenizerInfo:
-        """Save the tokenizer to the store of a corpus, and return its description.
+        """Save the tokenizer to the store of a corpus, with the record of its new tokens if it grew, and return its
+        description.
 
         Raises InputError if it cannot be loaded, or has no end-of-text token.
         """
@@ -143,6 +146,8 @@ class PretrainedTokenizer(Settings):
             if not Path(folder, "tokenizer.json").is_file():
                 raise InputError(f"tokenizer.name: {self.name} has no fast version (tokenizer.json)")
             take_as_they_are(Path(name), Path(folder), tokenizer)
+            if Path(name, growth.FILE).is_file():
+                shutil.copy(Path(name, growth.FILE), folder)
             store.upload(Path(folder), paths.TOKENIZER)
             digest = hashlib.sha256(Path(folder, "tokenizer.json").read_bytes()).hexdigest()
         return TokenizerInfo(

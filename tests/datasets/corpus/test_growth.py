@@ -199,6 +199,16 @@ def test_a_corpus_grows_its_tokenizer_on_its_first_period_and_on_nothing_later(b
     assert whole.tokenizer().eos_token_id == whole.info.tokenizer.end_of_text
 
 
+def test_a_corpus_cut_with_a_grown_tokenizer_has_the_record_of_its_new_tokens(base: Path) -> None:
+    first = build.build(recipe(base, months=1), str(base / "first"))
+    own = f"{first.store.root}/tokenizer"
+    other = build.build(
+        recipe(base, tokenizer={"kind": "pretrained", "name": own, "as_of": "202301"}), str(base / "other")
+    )
+    assert growth.read(other.store) == growth.read(first.store) is not None
+    assert other.info.tokenizer.sha256 == first.info.tokenizer.sha256
+
+
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
