@@ -227,7 +227,7 @@ def report(
     tables: dict[str, list[pd.DataFrame]],
     costs: dict[str, list[tuple[float, float]]],
 ) -> None:
-    """Print bits per byte of each arm, its difference from the old tokenizer, and what it cost."""
+    """Print bits per byte of each arm, its differences from doing nothing and from its rivals, and what it cost."""
     for name in ("old", "grown", "stale"):
         corpus = Corpus.open(str(root / f"corpora/{world.name}-{name}@1"))
         splits = [period.splits["train"] for period in corpus.periods.values()]
@@ -236,20 +236,19 @@ def report(
         print(f"{name}: {pieces:,} tokens in all, {tokens / size:.4f} tokens per byte of train")
     print(f"\nbits per byte on held-out documents, {len(tables['old'])} first models; ± periods ± first models")
     print(f"{'arm':8}{'':4}" + "".join(f"{heading:>26}" for heading in MEANS) + f"{'tokens':>14}{'FLOPs':>12}")
-    old = means(tables["old"], world.as_of)
+    found = {arm: means(frames, world.as_of) for arm, frames in tables.items()}
     never = means([never_updated(frame, world.as_of) for frame in tables["old"]], world.as_of)
     print(f"{'never':12}" + "".join(f"{np.nanmean(never[one]):>26.4f}" for one in MEANS) + f"{0:>14}{0:>12}")
-    for arm, frames in tables.items():
-        mine = means(frames, world.as_of)
+    for arm, mine in found.items():
         tokens, flops = np.mean(costs[arm], 0)
         print(
             f"{arm:12}"
             + "".join(f"{np.nanmean(mine[one]):>26.4f}" for one in MEANS)
             + f"{tokens:>14,.0f}{flops:>12.3g}"
         )
-        for name, rival in (("never", never), ("old", old)):
-            if arm != name:
-                print(f"{f'  − {name}':12}" + "".join(f"{difference(mine[one] - rival[one]):>26}" for one in MEANS))
+        rivals = {"never": never} | ({} if arm == "old" else {"old": found["old"]})
+        for name, rival in (rivals | ({"stale": found["stale"]} if ARMS[arm][0] == "grown" else {})).items():
+            print(f"{f'  − {name}':12}" + "".join(f"{difference(mine[one] - rival[one]):>26}" for one in MEANS))
 
 
 def never_updated(frame: pd.DataFrame, start: str) -> pd.DataFrame:
