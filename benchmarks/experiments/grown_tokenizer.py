@@ -158,9 +158,11 @@ def method(rate: float, seeds: list[int]) -> dict[str, Any]:
 
 
 def first_study(name: str, world: World, seeds: list[int]) -> dict[str, Any]:
+    changes = {"hidden_size": 32, "intermediate_size": 96}
+    changes["max_position_embeddings"] = 128  # no window is longer than a row: behind it losses grow to several nats
     schedule = {"kind": "cosine", "max_rate": world.first_rate, "end_rate": 1e-4, "warmup_steps": 20}
     return common(name, world, f"{world.name}-first@1", world.first) | {
-        "model": {"kind": "preset", "name": "tiny", "changes": {"hidden_size": 32, "intermediate_size": 96}},
+        "model": {"kind": "preset", "name": "tiny", "changes": changes},
         "initial": {"budget": {"steps": world.steps}, "schedule": schedule, "seed": seeds if len(seeds) > 1 else 0},
     }
 
