@@ -40,6 +40,8 @@ ARMS = {
 }
 """Arm -> tokenizer of its corpus, and how the rows of new tokens begin; `stale` has pieces of the first period."""
 TASK = "texts@1"
+LENGTH = 128
+"""Tokens of a row, and of the windows in which documents are read: behind a row's end losses grow to several nats."""
 MEANS = ("before", "Bwd.", "ID", "Fwd.")
 
 
@@ -145,7 +147,7 @@ def common(name: str, world: World, corpus: str, periods: dict[str, Any]) -> dic
         "corpus": corpus,
         "periods": periods,
         "batch_rows": 4,
-        "length": 128,
+        "length": LENGTH,
         "continual_tokens": {"epochs": 1},  # the same documents, whatever their number of tokens
         "reference": "raw",
         "resources": {"trainer": "process", "device": "cpu", "chains": 1},
@@ -158,8 +160,7 @@ def method(rate: float, seeds: list[int]) -> dict[str, Any]:
 
 
 def first_study(name: str, world: World, seeds: list[int]) -> dict[str, Any]:
-    changes = {"hidden_size": 32, "intermediate_size": 96}
-    changes["max_position_embeddings"] = 128  # no window is longer than a row: behind it losses grow to several nats
+    changes = {"hidden_size": 32, "intermediate_size": 96, "max_position_embeddings": LENGTH}
     schedule = {"kind": "cosine", "max_rate": world.first_rate, "end_rate": 1e-4, "warmup_steps": 20}
     return common(name, world, f"{world.name}-first@1", world.first) | {
         "model": {"kind": "preset", "name": "tiny", "changes": changes},
@@ -248,9 +249,9 @@ def report(
             + "".join(f"{np.nanmean(mine[one]):>26.4f}" for one in MEANS)
             + f"{tokens:>14,.0f}{flops:>12.3g}"
         )
-        rivals = {"never": never} | ({} if arm == "old" else {"old": found["old"]})
-        for name, rival in (rivals | ({"stale": found["stale"]} if ARMS[arm][0] == "grown" else {})).items():
-            print(f"{f'  − {name}':12}" + "".join(f"{difference(mine[one] - rival[one]):>26}" for one in MEANS))
+        for name, rival in {"never": never, "old": found["old"], "stale": found["stale"]}.items():
+            if name != arm:
+                print(f"{f'  − {name}':12}" + "".join(f"{difference(mine[one] - rival[one]):>26}" for one in MEANS))
 
 
 def never_updated(frame: pd.DataFrame, start: str) -> pd.DataFrame:
