@@ -9,8 +9,8 @@ month after month, on the same documents: with the old tokenizer, and with one t
 the newest periods of the first half, whose rows begin as the mean of their parts, as the mean of all rows, or at
 random. Beside them stands one with as many more pieces of the first period: it gains what any larger vocabulary does.
 All are compared in bits per byte on the same held-out documents. The errors are over evaluated periods, and over first
-models where there are several. All arms have one learning rate, the best of a row on the `tune` rows of the first half,
-where no arm has begun. All steps continue where they were interrupted.
+models where there are several. Each arm has the rate that is best on `tune` rows of the second half, which none of the
+documents share, from the first of the first models. All steps continue where they were interrupted.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class World:
     new: int
     steps: int
     first_rate: float
-    rates: tuple[float, ...]
+    rates: tuple[float, ...] = (1.25e-3, 2.5e-3, 5e-3)
     documents: int = 100
 
     @property
@@ -79,15 +79,15 @@ def world_of(posts: Path | None, pilot: bool) -> World:
     if pilot:
         small = {"extends": "synthetic", "documents": text | {"initial_documents": 200, "documents_per_month": 40}}
         first = months | {"last": "202303"}
-        return World("pilot", small | split, first, "202302..202303", "202305", 512, 64, 60, 3e-2, (5e-3, 1e-2), 12)
+        rates = (4e-2, 8e-2, 0.16)
+        return World("pilot", small | split, first, "202302..202303", "202305", 512, 64, 60, 3e-2, rates, 12)
     if posts is None:
         world = {"extends": "synthetic", "documents": text}
         first = months | {"last": "202312"}
-        rates = (1.25e-3, 2.5e-3, 5e-3)
-        return World("world", world | split, first, "202310..202312", "202412", 512, 64, 8000, 6e-2, rates)
+        return World("world", world | split, first, "202310..202312", "202412", 512, 64, 8000, 6e-2)
     recipe = {"extends": "monthly", "documents": {"paths": [f"{posts.resolve()}/*.jsonl.gz"]}, "by_source": False}
     first = {"initial": "201305..201512", "step": "quarter", "last": "201912"}
-    return World("posts", recipe, first, "201901..201912", "202406", 1024, 128, 8000, 6e-2, (2.5e-3, 5e-3, 1e-2))
+    return World("posts", recipe, first, "201901..201912", "202406", 1024, 128, 8000, 6e-2)
 
 
 def main() -> None:
@@ -104,11 +104,15 @@ def main() -> None:
     build(root, world)
     tables = {arm: list[pd.DataFrame]() for arm in ARMS}
     costs = {arm: list[tuple[float, float]]() for arm in ARMS}
-    rate = best_rate(root, world)
-    for number, folder in enumerate(first_models(root, world, rate, models)):
+    folders = first_models(root, world, best_rate(root, first_study(f"{world.name}-rates", world, [0]), world), models)
+    rates = {
+        arm: best_rate(root, second_study(f"{world.name}-{arm}-rates", world, arm, folders[0], 0), world)
+        for arm in ARMS
+    }
+    for number, folder in enumerate(folders):
         for arm in ARMS:
-            plan = run(root, f"{world.name}-{arm}-{number}", second_study(world, arm, folder, number, rate))
-            result = study_result(plan)
+            study = second_study(f"{world.name}-{arm}-{number}", world, arm, folder, number)
+            result = study_result(run(root, study | {"methods": [method(rates[arm], [number])]}))
             cells = result.cells[(result.cells["task"] == TASK) & (result.cells["metric"] == "bits-per-byte")]
             tables[arm].append(cells[(cells["method"] != "frozen") & (cells["source"] == "")])
             spent = result.costs[result.costs["method"] == "replay-half"].iloc[-1]
@@ -168,23 +172,22 @@ def first_study(name: str, world: World, seeds: list[int]) -> dict[str, Any]:
     }
 
 
-def best_rate(root: Path, world: World) -> float:
-    """Return the rate with the lowest mean loss over all checkpoints and `tune` rows of the first half, from the first
-    of the first models. While the best is at an end of the row of rates, its double or half is tried, too."""
+def best_rate(root: Path, study: dict[str, Any], world: World) -> float:
+    """Return the rate with the lowest mean loss over all checkpoints of `study` and `tune` rows of its periods. While
+    the best is at an end of the row of rates, its double or half is tried, too."""
     rates = sorted(world.rates)
     while True:
-        study = first_study(f"{world.name}-rates", world, [0]) | {
-            "methods": [method(rate, [0]) | {"name": f"rate-{rate:g}"} for rate in rates],
-            "evaluations": [{"kind": "perplexity", "split": "tune", "max_rows": 96}],
-        }
-        cells = study_result(run(root, f"{world.name}-rates", study)).cells
+        methods = [method(rate, [0]) | {"name": f"rate-{rate:g}"} for rate in rates]
+        tuned = {"methods": methods, "evaluations": [{"kind": "perplexity", "split": "tune", "max_rows": 96}]}
+        cells = study_result(run(root, study | tuned)).cells
         losses = cells[cells["metric"] == "nll"].groupby("method")["value"].mean()
         found = {rate: float(losses[f"rate-{rate:g}"]) for rate in rates}
-        print("mean loss by rate:", ", ".join(f"{rate:g} {loss:.4f}" for rate, loss in found.items()), flush=True)
+        row = ", ".join(f"{rate:g} {loss:.4f}" for rate, loss in found.items())
+        print(f"{study['name']}: mean loss by rate: {row}", flush=True)
         best = min(rates, key=found.__getitem__)
         if best not in (rates[0], rates[-1]):
             return best
-        rates = sorted({*rates, best * 2 if best == rates[-1] else best / 2})
+        rates = sorted([*rates, best * 2 if best == rates[-1] else best / 2])
 
 
 def first_models(root: Path, world: World, rate: float, models: int) -> list[str]:
@@ -195,31 +198,24 @@ def first_models(root: Path, world: World, rate: float, models: int) -> list[str
         "evaluations": [{"kind": "perplexity", "max_rows": 8}],
         "evaluate": {"checkpoints": [world.first["last"]], "periods": [world.first["last"]]} if monthly else {},
     }
-    plan = run(root, f"{world.name}-first", study)
+    plan = run(root, study)
     assert plan.store is not None
     return [str(root / published(plan.store, plan.ids[list(one.rounds.values())[-1]])) for one in plan.tree.runs]
 
 
-def second_study(world: World, arm: str, folder: str, number: int, rate: float) -> dict[str, Any]:
+def second_study(name: str, world: World, arm: str, folder: str, number: int) -> dict[str, Any]:
     model = {"kind": "folder", "path": folder, "as_of": world.as_of}
+    texts = {"kind": "document-perplexity", "name": "texts", "examples": f"{world.name}-texts@1"}
     tokenizer, grow = ARMS[arm]
-    return common(f"{world.name}-{arm}-{number}", world, f"{world.name}-{tokenizer}@1", world.second) | {
+    return common(name, world, f"{world.name}-{tokenizer}@1", world.second) | {
         "model": model | ({} if grow is None else {"grow": grow}),
         "initial": {"budget": 0, "seed": number},
-        "methods": [method(rate, [number])],
-        "evaluations": [
-            {
-                "kind": "document-perplexity",
-                "name": "texts",
-                "examples": f"{world.name}-texts@1",
-                "compare": "bits-per-byte",
-            },
-        ],
+        "evaluations": [texts | {"compare": "bits-per-byte"}],
     }
 
 
-def run(root: Path, name: str, study: dict[str, Any]) -> Plan:
-    path = written(root / f"{name}.yaml", study)
+def run(root: Path, study: dict[str, Any]) -> Plan:
+    path = written(root / f"{study['name']}.yaml", study)
     ticlm("run", path, root=root, quiet=True)
     return plan_of(str(path), str(root), None)
 
