@@ -2,16 +2,17 @@
 PY ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --constraint constraints.txt
-# Two processes; tests/support/groups.py says which tests stay together in one of them, and which come first.
 # The hashes of what the image of k8s/ installs, on the Python of its base.
 HASHED := $(BIN)/uv pip compile --quiet --no-header --no-annotate --generate-hashes --constraints constraints.txt \
 	--python-version 3.11 --python-platform x86_64-manylinux_2_28
-PYTEST := $(BIN)/pytest -q -n 2 --no-loadscope-reorder
+# Three processes for two cores: with two, a quarter of the cores' time went by while tests waited for others to start.
+# tests/support/groups.py says which tests stay together in one process, and which come first.
+PYTEST := $(BIN)/pytest -q -n 3 --no-loadscope-reorder
 # Images of containers set it. Tests start hundreds of Python processes, and each would compile this package again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check quick nightly lint docs lock
+.PHONY: help all demo test check quick nightly lint docs lock
 
 help:              ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
@@ -26,6 +27,9 @@ check: lint quick  ## what a change must pass before anything else
 
 quick: .venv/.dev  ## the tests that take no more than seconds each, and no Ray
 	$(PYTEST) -m 'not slow and not nightly and not ray'
+
+all: lint          ## every check and every test, in one run: a property that is tried on more examples is not tried twice
+	$(PYTEST) --durations=60 --hypothesis-profile=nightly
 
 nightly: .venv/.dev  ## the rest: more seeds, sizes and processes, and more examples of every property
 	$(PYTEST) --durations=40 -m 'nightly or hypothesis' --hypothesis-profile=nightly

@@ -55,7 +55,7 @@ hypothesis.settings.load_profile("quick")  # `--hypothesis-profile=nightly` repl
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--hypothesis-profile", None) == "nightly":
+    if config.getoption("--hypothesis-profile", None) == "nightly" and config.option.markexpr:  # not for `make all`
         # where CI is set, the same examples as by day: a number of its own is no more at night
         again = [item for item in items if _has_own_examples(item) and not item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=again)
