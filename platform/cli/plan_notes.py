@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from ticlm.core import paths
 from ticlm.core.mixture import Source
+from ticlm.platform.models.presets import own_window
 from ticlm.platform.study.needs import missing_periods, rowless
 from ticlm.platform.study.plan import Plan
+from ticlm.platform.tasks.documents import ReadingTask
 
 LEAST_TOKENS = 5.0
 """Tokens per parameter below which a model trained from scratch has hardly begun to converge (docs/sizing.md)."""
@@ -66,7 +68,7 @@ def notes(plan: Plan, most: MostEpochs | None) -> list[str]:
             "to converge when its rate falls, so methods differ by what they learn, not by what they forget "
             "(ticlm docs sizing)"
         )
-    found += _shared_first_model(plan)
+    found += [*_shared_first_model(plan), *_unlearned_positions(plan)]
     return [*found, *_further(plan), *_repeated(most), *_short(plan), *_held(plan), *_lopsided(plan)]
 
 
@@ -94,6 +96,20 @@ def _shared_first_model(plan: Plan) -> list[str]:
         f"{who}: the seeds share one first model, so a deviation over them leaves out what another one would change; "
         "initial: {seed: [0, 1, 2]} trains three (ticlm docs report)"
     ]
+
+
+def _unlearned_positions(plan: Plan) -> Iterator[str]:
+    """Yield a line if texts are read in windows longer than the rows that a model from scratch learns from."""
+    study, window = plan.study, own_window(plan.study.model)
+    if window is None or window <= study.length:
+        return
+    reads = [task for task in study.evaluations if isinstance(task, ReadingTask)]
+    if names := [task.name for task in reads if (task.first_tokens or task.last_tokens or window) > study.length]:
+        yield (
+            f"{', '.join(names)}: texts are read in windows of up to {window:,} tokens by a model that learns from "
+            f"scratch on rows of {study.length:,}; behind those its losses may be several nats higher: give rows and "
+            "model.changes one length"
+        )
 
 
 def _repeated(most: MostEpochs | None) -> list[str]:

@@ -130,6 +130,16 @@ def known_on_hub(model: FolderModel) -> tuple[PresetModel, str] | None:
 
 def own_vocabulary(model: Model) -> int | None:
     """Return the vocabulary that a model has whatever the tokenizer; None if it takes the tokenizer's."""
+    return _count(model, "vocab_size")
+
+
+def own_window(model: Model) -> int | None:
+    """Return the longest input in tokens of a model that is made here; None if its settings do not say, as those of an
+    encoder–decoder, whose positions are relative."""
+    return _count(model, "max_position_embeddings") or _count(model, "n_positions")
+
+
+def _count(model: Model, field: str) -> int | None:
     match model:
         case PresetModel(name=name, changes=text):
             fields = {**SHAPES[name], **json.loads(text)}
@@ -137,7 +147,7 @@ def own_vocabulary(model: Model) -> int | None:
             fields = json.loads(text)
         case _:
             return None
-    found = fields.get("vocab_size")
+    found = fields.get(field)
     return found if isinstance(found, int) else None
 
 

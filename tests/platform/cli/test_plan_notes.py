@@ -61,6 +61,20 @@ def test_seeds_that_share_a_first_model_are_said_to_leave_others_out(toy_study: 
     assert told[0][0].startswith("cyclic-cosine: the seeds share one first model") and told[1:] == [[], []]
 
 
+def test_texts_that_are_read_beyond_the_rows_of_a_model_from_scratch_are_named(
+    toy_study: Studies, toy_root: Path
+) -> None:
+    read: dict[str, Any] = {"kind": "document-perplexity", "name": "read", "examples": "mine"}
+    rows, model = toy_study().length, toy_study().model.model_dump(mode="json", serialize_as_any=True)
+    told = []
+    for task, changes in ((read, {}), (read | {"first_tokens": rows}, {}), (read, {"max_position_embeddings": rows})):
+        changed = model | {"changes": {**json.loads(model["changes"]), **changes}}
+        made = plans.make(toy_study(model=changed, evaluations=[task]), str(toy_root))
+        told.append([note for note in plan_notes.notes(made, None) if "windows" in note])
+    assert told[0][0].startswith("read: texts are read in windows of up to 512 tokens by a model that learns from")
+    assert f"scratch on rows of {rows};" in told[0][0] and told[1:] == [[], []]
+
+
 @pytest.mark.parametrize("lacks", ["set mine@1", "corpus mine@1"])
 def test_a_plan_that_lacks_something_names_it_and_tells_what_is_known_without_it(
     toy_study: Studies, toy_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], lacks: str
