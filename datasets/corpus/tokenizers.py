@@ -137,11 +137,10 @@ class PretrainedTokenizer(Settings):
 
         Raises InputError if it cannot be loaded, or has no end-of-text token.
         """
-        name = self._place(store)
-        tokenizer = self._load(name)
-        if tokenizer.eos_token_id is None:
-            raise InputError(f"tokenizer.name: {self.name} has no end-of-text (eos) token")
-        with tempfile.TemporaryDirectory(prefix="ticlm-") as folder:
+        with self._place(store) as name, tempfile.TemporaryDirectory(prefix="ticlm-") as folder:
+            tokenizer = self._load(name)
+            if tokenizer.eos_token_id is None:
+                raise InputError(f"tokenizer.name: {self.name} has no end-of-text (eos) token")
             tokenizer.save_pretrained(folder)
             if not Path(folder, "tokenizer.json").is_file():
                 raise InputError(f"tokenizer.name: {self.name} has no fast version (tokenizer.json)")
@@ -158,21 +157,25 @@ class PretrainedTokenizer(Settings):
             as_of=self.as_of,
         )
 
-    def _place(self, store: Store) -> str:
-        """Return the name or folder that transformers takes; of a corpus in the root, its tokenizer's folder."""
+    @contextmanager
+    def _place(self, store: Store) -> Iterator[str]:
+        """Give the name or folder that transformers takes; of a corpus in the root, its tokenizer's folder."""
         known = InRoot(paths.CORPORA, versioned=True).named(self.name)
         if known is None:
             try:
-                return hub.place(self.name, "tokenizer")
+                place = hub.place(self.name, "tokenizer")
             except InputError as error:
                 raise InputError(f"tokenizer.name: {error}") from None
+            yield place
+            return
         corpus = Store(posixpath.join(posixpath.dirname(store.root), known))
         if not corpus.exists(paths.tokenizer_file()):
             raise InputError(
                 f"tokenizer.name: {self.name}: no corpus with a tokenizer at {corpus.root}; build it with: "
                 f"{build_command(known)}"
             )
-        return f"{corpus.root}/{paths.TOKENIZER}"
+        with corpus.local(paths.TOKENIZER) as folder:
+            yield str(folder)
 
     def _load(self, name: str) -> Any:
         from transformers import AutoTokenizer

@@ -209,6 +209,14 @@ def test_a_corpus_cut_with_a_grown_tokenizer_has_the_record_of_its_new_tokens(ba
     assert other.info.tokenizer.sha256 == first.info.tokenizer.sha256
 
 
+def test_a_tokenizer_that_grew_in_a_bucket_is_taken_by_its_corpus(base: Path, s3_bucket: str) -> None:
+    first = build.build(recipe(base, months=1), s3_bucket)
+    taken = {"kind": "pretrained", "name": "later@1", "as_of": "202301"}
+    other = build.build(recipe(base, name="other", tokenizer=taken), s3_bucket)
+    assert growth.read(other.store) == growth.read(first.store) is not None
+    assert other.info.tokenizer.sha256 == first.info.tokenizer.sha256
+
+
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
