@@ -9,8 +9,9 @@ month after month, on the same documents: with the old tokenizer, and with one t
 the newest periods of the first half, whose rows begin as the mean of their parts, as the mean of all rows, or at
 random. Beside them stands one with as many more pieces of the first period: it gains what any larger vocabulary does.
 All are compared in bits per byte on the same held-out documents. The errors are over evaluated periods, and over first
-models where there are several. Each arm has the rate that is best on `tune` rows of the second half, which none of the
-documents share, from the first of the first models. All steps continue where they were interrupted.
+models where there are several. An arm's rate is the best on `tune` rows of the second half, from the first of the first
+models; these are of other documents. `mean` and `random` have that of `parts`, from which they differ by how new rows
+begin alone. All steps continue where they were interrupted.
 """
 
 from __future__ import annotations
@@ -107,8 +108,9 @@ def main() -> None:
     folders = first_models(root, world, best_rate(root, first_study(f"{world.name}-rates", world, [0]), world), models)
     rates = {
         arm: best_rate(root, second_study(f"{world.name}-{arm}-rates", world, arm, folders[0], 0), world)
-        for arm in ARMS
+        for arm in ("old", "parts", "stale")
     }
+    rates |= dict.fromkeys(("mean", "random"), rates["parts"])
     for number, folder in enumerate(folders):
         for arm in ARMS:
             study = second_study(f"{world.name}-{arm}-{number}", world, arm, folder, number)
