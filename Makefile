@@ -5,9 +5,8 @@ PIP := $(BIN)/pip install --quiet --constraint constraints.txt
 # The hashes of what the image of k8s/ installs, on the Python of its base.
 HASHED := $(BIN)/uv pip compile --quiet --no-header --no-annotate --generate-hashes --constraints constraints.txt \
 	--python-version 3.11 --python-platform x86_64-manylinux_2_28
-# Three processes for two cores: with two, a quarter of the cores' time went by while tests waited for others to start.
-# tests/support/groups.py says which tests stay together in one process, and which come first.
-PYTEST := $(BIN)/pytest -q -n 3 --no-loadscope-reorder
+# Two processes; tests/support/groups.py says which tests stay together in one of them, and which come first.
+PYTEST := $(BIN)/pytest -q -n 2 --no-loadscope-reorder
 # Images of containers set it. Tests start hundreds of Python processes, and each would compile this package again.
 unexport PYTHONDONTWRITEBYTECODE
 
