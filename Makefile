@@ -7,11 +7,13 @@ HASHED := $(BIN)/uv pip compile --quiet --no-header --no-annotate --generate-has
 	--python-version 3.11 --python-platform x86_64-manylinux_2_28
 # Two processes; tests/support/groups.py says which tests stay together in one of them, and which come first.
 PYTEST := $(BIN)/pytest -q -n 2 --no-loadscope-reorder
+# How many examples a property is tried on: quick or nightly (tests/conftest.py).
+EXAMPLES := quick
 # Images of containers set it. Tests start hundreds of Python processes, and each would compile this package again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help all demo test check quick nightly lint docs lock
+.PHONY: help demo test check quick nightly all lint docs lock
 
 help:              ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
@@ -20,18 +22,20 @@ demo: .venv/.run   ## install what running needs, then run a whole study on an i
 	$(BIN)/ticlm run demo --root runs
 
 test: lint         ## install what developing needs, then run every check and every test meant for every change
-	$(PYTEST) --durations=40 -m 'not nightly'
+	$(PYTEST) --durations=40 -m 'not nightly' --hypothesis-profile=$(EXAMPLES)
 
 check: lint quick  ## what a change must pass before anything else
 
 quick: .venv/.dev  ## the tests that take no more than seconds each, and no Ray
 	$(PYTEST) -m 'not slow and not nightly and not ray'
 
-all: lint          ## every check and every test, in one run: a property that is tried on more examples is not tried twice
-	$(PYTEST) --durations=60 --hypothesis-profile=nightly
-
 nightly: .venv/.dev  ## the rest: more seeds, sizes and processes, and more examples of every property
 	$(PYTEST) --durations=40 -m 'nightly or hypothesis' --hypothesis-profile=nightly
+
+# A property that is tried on more examples is not tried on fewer before.
+all: EXAMPLES := nightly
+all: test          ## both, in less time; with UNTIL=SECONDS (as date +%s says it), no nightly test begins later
+	$(PYTEST) --durations=40 -rs -m nightly --hypothesis-profile=nightly $(if $(UNTIL),--until=$(UNTIL))
 
 # mypy gives its processes three seconds to start, which a busy machine may miss: then one process does the work.
 lint: .venv/.dev   ## ruff and mypy

@@ -13,6 +13,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
@@ -54,8 +55,18 @@ for _name, _examples in (("quick", 50), ("nightly", 200)):
 hypothesis.settings.load_profile("quick")  # `--hypothesis-profile=nightly` replaces it
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--until", type=float, help="no nightly test begins after it, in seconds as of `date +%%s`")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    until = item.config.getoption("--until")
+    if until and time.time() > until and item.get_closest_marker("nightly"):
+        pytest.skip("no time left for this night's test (--until)")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--hypothesis-profile", None) == "nightly" and config.option.markexpr:  # not for `make all`
+    if "hypothesis" in config.option.markexpr:  # `make nightly`
         # where CI is set, the same examples as by day: a number of its own is no more at night
         again = [item for item in items if _has_own_examples(item) and not item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=again)
