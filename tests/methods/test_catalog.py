@@ -166,10 +166,9 @@ class Roots:
         """Train the study's methods in the root `name`, but for `one` only those that are compared."""
         methods = tuple(m for m in self.study.methods if name == "one" or m.name in self.compared)
         study, world = self.study.model_copy(update={"methods": methods}), WORLDS[name]
-        # a place to meet of its own: a second group would read there where the first one listened
-        place = f"{self.folder}/{name}-{len(self.study.methods)}"
-        meeting, log, stop = f"{place}.meeting", Path(f"{place}.log"), name == "stopped"
-        jobs = [partial(run_all, study, self.folder / name, rank, world, meeting, stop) for rank in range(world)]
+        meeting, log, stop = self.folder / f"{name}.meeting", self.folder / f"{name}.log", name == "stopped"
+        meeting.unlink(missing_ok=True)  # or gloo would look for this group where an earlier one listened
+        jobs = [partial(run_all, study, self.folder / name, rank, world, str(meeting), stop) for rank in range(world)]
         ended = [code for code, _ in self.forks(*jobs, log=log, timeout_s=1000)]
         assert ended == [0] * world, log.read_text()[-3000:]
 
